@@ -1,0 +1,55 @@
+"""A case: a problem with values, under an id that never depends on order and is never reused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cases.families import FAMILIES, Family
+from cases.problem import OUT_DTYPES, Problem
+
+_ID = re.compile(
+    r"gemm/(?P<recipe>[^/]+)/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to try: ``problem``, the value ``family`` that fills it, and a ``seed`` within the family."""
+
+    problem: Problem
+    family: Family
+    seed: int = 0
+
+    @property
+    def id(self) -> str:
+        """``gemm/1x128-128x128/m83-n576-k7168/bf16/tagged-integers/s0``."""
+        p = self.problem
+        return f"gemm/{p.recipe}/{p.shape}/{p.out}/{self.family.name}/s{self.seed}"
+
+    @property
+    def inputs(self) -> str:
+        """Names the input bytes: cases that differ in output dtype alone share them."""
+        return f"{self.problem.inputs}/{self.family.name}/s{self.seed}"
+
+
+def parse_case(text: str) -> Case:
+    """The case with id ``text``. Raises ValueError for anything that is no id of a buildable case."""
+    match = _ID.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
+    family, out = match["family"], match["out"]
+    if family not in FAMILIES:
+        raise ValueError(f"{text!r} names an unknown value family; choose one of {', '.join(FAMILIES)}")
+    if out not in OUT_DTYPES:
+        raise ValueError(f"{text!r} names an unknown output dtype; choose one of {', '.join(OUT_DTYPES)}")
+    problem = Problem(int(match["m"]), int(match["n"]), int(match["k"]), out, match["recipe"])
+    case = Case(problem, FAMILIES[family], int(match["seed"]))
+    reason = case.family.why_not(problem)
+    if reason:
+        raise ValueError(f"{text!r} cannot be built: {reason}")
+    return case
+
+
+EXAMPLE = Case(Problem(83, 576, 7168), FAMILIES["tagged-integers"])
+"""Upstream's only test shape, in the family that shows a wrong scale."""

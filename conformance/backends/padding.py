@@ -1,0 +1,41 @@
+"""What the torch backends share: padding as cuBLASLt wants it, and the versions they stand on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def pad_rows(A: Tensor, As: Tensor, *, multiple: int) -> tuple[Tensor, Tensor]:
+    """A [M,K] and column-major As [M,kb] with M rounded up; as upstream does it, the new rows stay uninitialised."""
+    missing = -A.shape[0] % multiple
+    if not missing:
+        return A, As
+    rows, padded = A.shape[0], A.shape[0] + missing
+    a = A.new_empty(padded, A.shape[1])
+    scales = As.new_empty(As.shape[1], padded).t()
+    a[:rows], scales[:rows] = A, As
+    return a, scales
+
+
+def pad_columns(Bs: Tensor, *, multiple: int) -> Tensor:
+    """Bs [nb, kb] with zero columns appended up to a multiple of ``multiple``, contiguous."""
+    return torch.nn.functional.pad(Bs, (0, -Bs.shape[1] % multiple)).contiguous()
+
+
+def versions() -> dict[str, str]:
+    """torch, the runtime it was built for and the cuBLAS that it loads, where it says so."""
+    found = {"torch": torch.__version__, "cuda": torch.version.cuda or "", "hip": torch.version.hip or ""}
+    return {name: version for name, version in {**found, "cublas": cublas_version()}.items() if version}
+
+
+def cublas_version() -> str:
+    """Version of the installed cuBLAS wheel, empty where torch was built against another one."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for distribution in ("nvidia-cublas", "nvidia-cublas-cu12"):
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return ""

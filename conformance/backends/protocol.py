@@ -1,0 +1,115 @@
+"""What a backend is, and how any object that has two attributes becomes one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from conformance.errors import UsageError
+from conformance.probe import Platform
+from reference.arithmetic import ARITHMETICS, Arithmetic
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from cases import Problem
+
+Answer = tuple[bool, str | None]
+"""Yes, or no with the reason as a sentence."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+
+
+class Kernel(Protocol):
+    """The least that a subject has to offer; see docs/backends.md for what it may add."""
+
+    name: str
+
+    def apply_block_scaled_mm(
+        self,
+        A: Tensor,
+        B: Tensor,
+        As: Tensor,
+        Bs: Tensor,
+        *,
+        out_dtype: torch.dtype,
+        recipe: str = "1x128-128x128",
+    ) -> Tensor:
+        """``A [M,K] @ B [N,K].T`` with block scales, [M, N] in ``out_dtype``."""
+        ...
+
+
+class Backend:
+    """A subject with every optional part filled in. Raises UsageError where a required one is missing or unusable."""
+
+    def __init__(self, subject: Any, *, spec: str) -> None:
+        self.subject = subject
+        self.spec = spec
+        self.name = self._checked_name()
+        if not callable(getattr(subject, "apply_block_scaled_mm", None)):
+            raise UsageError(
+                f"backend {spec!r} has no method apply_block_scaled_mm: "
+                "write apply_block_scaled_mm(self, A, B, As, Bs, *, out_dtype, recipe='1x128-128x128')"
+            )
+        self.arithmetic = self._declared_arithmetic()
+        self.api: str | None = getattr(subject, "api", None)
+        self.is_model = bool(getattr(subject, "is_model", False))
+        capabilities = getattr(subject, "capabilities", {})
+        self.deterministic = not (isinstance(capabilities, dict) and capabilities.get("determinism") is False)
+
+    def _checked_name(self) -> str:
+        name = getattr(self.subject, "name", None)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise UsageError(
+                f"backend {self.spec!r} needs an attribute `name` of letters, digits and . _ + -, got {name!r}"
+            )
+        return name
+
+    def _declared_arithmetic(self) -> Arithmetic | None:
+        declared = getattr(self.subject, "arithmetic", None)
+        if declared is None or isinstance(declared, Arithmetic):
+            return declared
+        if declared in ARITHMETICS:
+            return ARITHMETICS[declared]
+        raise UsageError(
+            f"backend {self.spec!r} declares the unknown arithmetic {declared!r}: "
+            f"choose one of {', '.join(ARITHMETICS)}"
+        )
+
+    def describe(self) -> dict[str, str]:
+        """What the subject says of itself, as text."""
+        describe = getattr(self.subject, "describe", None)
+        return {str(k): str(v) for k, v in describe().items()} if describe else {}
+
+    def is_supported(self, platform: Platform) -> Answer:
+        """The subject's answer for a platform; yes unless it says otherwise."""
+        ask = getattr(self.subject, "is_supported", None)
+        return _answer(ask(platform)) if ask else (True, None)
+
+    def can_implement(self, problem: Problem) -> Answer:
+        """The subject's answer for a problem; yes unless it says otherwise."""
+        ask = getattr(self.subject, "can_implement", None)
+        return _answer(ask(problem)) if ask else (True, None)
+
+    def apply(self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem) -> object:
+        """Call the kernel; whatever it returns or raises is the caller's to judge."""
+        arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
+        method = self.subject.apply_block_scaled_mm
+        if _accepts(method, "recipe"):
+            arguments["recipe"] = problem.recipe
+        return method(*operands, **arguments)
+
+
+def _answer(answer: Any) -> Answer:
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
+        return answer[0], None if answer[0] else str(answer[1] or "no reason given")
+    raise TypeError(f"expected (True, None) or (False, 'reason'), got {answer!r}")
+
+
+def _accepts(method: Any, name: str) -> bool:
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -1,0 +1,72 @@
+"""Finding backends: built in by name, anyone's by ``package.module:attribute`` or entry point."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from importlib.metadata import entry_points
+from typing import Any
+
+from conformance.backends.protocol import Backend
+from conformance.errors import UsageError, unknown
+
+BUILT_IN = {
+    "torch-v1": "conformance.backends.torch_v1:TorchV1",
+    "torch-v2": "conformance.backends.torch_v2:TorchV2",
+    "emulated-sm90": "conformance.backends.models:EmulatedSM90",
+    "native": "conformance.backends.models:Native",
+}
+GROUP = "conformance.backends"
+
+
+def names() -> list[str]:
+    """Every backend that can be asked for by a bare name."""
+    return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
+
+
+def load_backend(spec: str) -> Backend:
+    """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
+    target = BUILT_IN.get(spec) or _entry_point(spec)
+    if target is None and ":" not in spec:
+        raise unknown("backend", spec, [*names(), "package.module:attribute"])
+    return Backend(_instance(_resolve(target or spec), spec), spec=spec)
+
+
+def load_backends(specs: tuple[str, ...]) -> tuple[Backend, ...]:
+    """All of ``specs``. Raises UsageError when two of them answer to the same name."""
+    backends = tuple(load_backend(spec) for spec in dict.fromkeys(specs))
+    by_name: dict[str, str] = {}
+    for backend in backends:
+        if backend.name in by_name:
+            first = by_name[backend.name]
+            raise UsageError(f"backends {first!r} and {backend.spec!r} are both named {backend.name!r}: rename one")
+        by_name[backend.name] = backend.spec
+    return backends
+
+
+def _entry_point(spec: str) -> str | None:
+    return next((point.value for point in entry_points(group=GROUP) if point.name == spec), None)
+
+
+def _resolve(target: str) -> Any:
+    module_name, _, attribute = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a user's module may raise anything while it is imported
+        raise UsageError(
+            f"backend {target!r}: module {module_name!r} cannot be imported ({type(error).__name__}: {error})"
+        ) from error
+    if not hasattr(module, attribute):
+        raise unknown(f"attribute of module {module_name}", attribute, [n for n in vars(module) if n[0] != "_"])
+    return getattr(module, attribute)
+
+
+def _instance(found: Any, spec: str) -> Any:
+    if not inspect.isclass(found):
+        return found
+    try:
+        return found()
+    except Exception as error:  # a user's constructor may raise anything
+        raise UsageError(
+            f"backend {spec!r}: {found.__name__}() must work without arguments ({type(error).__name__}: {error})"
+        ) from error

@@ -1,0 +1,59 @@
+"""`torch-v1`: exactly the calls of the upstream kernel BlockWiseTorchFP8ScaledMMLinearKernel.
+
+Source: vLLM 0.33.0, model_executor/kernels/linear/scaled_mm/pytorch.py (vllm-project/vllm#49932).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from conformance.backends.padding import pad_rows, versions
+from conformance.probe import Platform
+
+if TYPE_CHECKING:
+    from cases import Problem
+    from conformance.backends.protocol import Answer
+
+
+class TorchV1:
+    """``torch._scaled_mm`` as upstream calls it: M padded to 4 on CUDA, scales column-major, B scales unpadded."""
+
+    name = "torch-v1"
+    api = "v1"
+
+    def describe(self) -> dict[str, str]:
+        """Versions of torch and of the libraries under it."""
+        return {"call": "torch._scaled_mm", **versions()}
+
+    def is_supported(self, platform: Platform) -> Answer:
+        """Upstream's answer, which looks at the device alone and at no version."""
+        if platform.kind not in ("cuda", "rocm", "xpu"):
+            return False, "requires CUDA, ROCm or XPU."
+        if platform.kind == "cuda" and platform.arch != "sm90":
+            return False, (
+                "DeepSeek-style (1x128, 128x128) block scaling on CUDA requires compute capability 90 (Hopper)."
+            )
+        return True, None
+
+    def can_implement(self, problem: Problem) -> Answer:
+        """Upstream's answer, which looks at the quantisation alone and at no shape."""
+        activations, weights = problem.recipe.split("-")
+        if activations != "1x128":
+            return False, "requires 1x128 activation quantization."
+        if weights != "128x128":
+            return False, "requires 128x128 block weight quantization."
+        return True, None
+
+    def apply_block_scaled_mm(
+        self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
+    ) -> Tensor:
+        """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
+        rows = A.shape[0]
+        if A.is_cuda and torch.version.hip is None:
+            A, As = pad_rows(A, As, multiple=4)
+        out = torch._scaled_mm(A, B.t(), scale_a=As, scale_b=Bs.t(), out_dtype=out_dtype)
+        result: Tensor = out[0] if isinstance(out, tuple) else out
+        return result[:rows]

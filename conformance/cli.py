@@ -1,0 +1,103 @@
+"""The command line. Importing it, and `--help`, need no torch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, Optional
+
+import typer
+
+from conformance.conclude import MISUSED
+from conformance.errors import UsageError
+
+app = typer.Typer(
+    help="Judge block-scaled FP8 matmul: torch._scaled_mm and any other backend.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# typer reads these annotations at run time, and Python 3.10 has to understand them.
+Backends = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--backend", metavar="B", help="Backend: a built-in name, an entry point, or package.module:attribute."
+    ),
+]
+Device = Annotated[Optional[str], typer.Option(metavar="D", help="torch device; default: this machine's accelerator.")]  # noqa: UP045
+Profile = Annotated[str, typer.Option(metavar="P", help="quick, standard or full.")]
+Cases = Annotated[Optional[list[str]], typer.Option("--case", metavar="ID", help="One case; repeat for more.")]  # noqa: UP045
+Require = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(metavar="PATH", help="Platform path that must be exercised: sm90, non_sm90, rocm, xpu, mps, cpu."),
+]
+Seed = Annotated[int, typer.Option(metavar="S", help="Suite seed.")]
+Keyword = Annotated[Optional[str], typer.Option("-k", metavar="EXPR", help="Only cases that match, as pytest -k.")]  # noqa: UP045
+Workers = Annotated[Optional[str], typer.Option("-n", metavar="N", help="Worker processes, or auto.")]  # noqa: UP045
+Report = Annotated[Path, typer.Option(metavar="DIR", help="Folder for report.jsonl and junit.xml.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.command()
+def run(
+    backend: Backends = None,
+    device: Device = None,
+    profile: Profile = "standard",
+    keyword: Keyword = None,
+    case: Cases = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    require: Require = None,
+    report: Report = Path("conformance-report"),
+) -> None:
+    """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
+    from conformance.runner import run_suite
+    from conformance.session import Request
+
+    request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), tuple(case or ()))
+    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
+
+
+@app.command("list")
+def list_cases(backend: Backends = None, profile: Profile = "standard", as_json: Json = False) -> None:
+    """Print the planned cases, one id a line; launches nothing."""
+    from conformance.listing import planned
+
+    document = planned(tuple(backend or ()), profile)
+    _print(document, as_json, lambda: [case["id"] for case in document["cases"]])
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what this machine is, what can be exercised here, and what is known to be broken."""
+    from conformance.doctor import examine, render
+
+    findings = examine()
+    if as_json:
+        _print(findings, True, list)
+    else:
+        render(findings)
+
+
+def _print(document: Any, as_json: bool, lines: Callable[[], list[str]]) -> None:
+    text = json.dumps(document, indent=2) if as_json else "\n".join(lines())
+    sys.stdout.write(text + "\n")
+
+
+def main() -> NoReturn:
+    """Entry point: a `UsageError` becomes one sentence and exit code 2."""
+    from conformance.siblings import claim_siblings
+
+    try:
+        claim_siblings()
+        app(prog_name="conformance")
+    except UsageError as error:
+        sys.stderr.write(f"conformance: {error}\n")
+        sys.exit(MISUSED)
+    except BrokenPipeError:
+        sys.exit(0)
+    sys.exit(0)

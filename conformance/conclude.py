@@ -1,0 +1,51 @@
+"""What a session comes to: its exit code and the sentence that goes with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
+EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Exit code (see the constants of this module) and headline."""
+
+    code: int
+    sentence: str
+
+
+def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = ()) -> Conclusion:
+    """The conclusion from the ``case`` lines of a session. Only a session without any open question is green."""
+    counts = Counter(line["verdict"] for line in lines)
+    wrong = counts["failed"] + counts["stale-deviation"]
+    if wrong:
+        return Conclusion(WRONG, f"WRONG: {wrong} of {len(lines)} cases failed")
+    if counts["error"]:
+        return Conclusion(BROKEN, f"BROKEN: the harness itself failed on {counts['error']} of {len(lines)} cases")
+    doubt = _doubt(lines, counts, require)
+    if doubt:
+        return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
+    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}")
+
+
+def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str]) -> str:
+    if not lines:
+        return "no case was selected"
+    if counts["not-run"]:
+        return f"cut short, {counts['not-run']} of {len(lines)} planned cases were not run"
+    exercised = {line["path"] for line in lines if line["verdict"] in EXECUTED and not line.get("model")}
+    missing = [path for path in require if path not in exercised]
+    if missing:
+        return f"required but not exercised here: {', '.join(missing)}"
+    if not require and not any(line.get("computed") for line in lines):
+        return "no product was computed; add --backend emulated-sm90, or --require the path whose refusal you test"
+    return ""
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())

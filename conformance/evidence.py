@@ -1,0 +1,53 @@
+"""What a verdict is measured from, computed once for all cases that share input bytes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from cases import Case
+from cases.operands import Operands, build_operands
+from reference import Arithmetic, Expectation, exact_block_matmul, expect, native_w8a8_block_matmul
+from reference.blocks import BLOCK
+
+
+class Evidence:
+    """Operands of a case and, when asked for, the exact result, the bound and the reference."""
+
+    def __init__(self, case: Case, seed: int, device: torch.device) -> None:
+        self._problem = case.problem
+        self.operands: Operands = build_operands(case, seed=seed, device=device)
+        self._expected: dict[Arithmetic | None, Expectation] = {}
+
+    def expectation(self, arithmetic: Arithmetic | None) -> Expectation:
+        """Exact result and accumulation error for a declared arithmetic or for any (None)."""
+        if arithmetic not in self._expected:
+            expected = expect(*self.operands.tensors, recipe=self._problem.recipe, arithmetic=arithmetic)
+            self._expected[arithmetic] = expected
+        return self._expected[arithmetic]
+
+    @cached_property
+    def exact(self) -> Tensor:
+        """The exact result, float64 [M, N]."""
+        return exact_block_matmul(*self.operands.tensors, recipe=self._problem.recipe)
+
+    @cached_property
+    def reference(self) -> Tensor | None:
+        """`native_w8a8_block_matmul` in float32, for rel_diff; None for recipes that it does not define."""
+        if self._problem.recipe != "1x128-128x128":
+            return None
+        return native_w8a8_block_matmul(*self.operands.tensors, (BLOCK, BLOCK), torch.float32)
+
+
+_by_inputs: dict[tuple[str, int, torch.device], Evidence] = {}
+
+
+def evidence_for(case: Case, *, seed: int, device: torch.device) -> Evidence:
+    """The evidence for ``case``; only the latest inputs are kept, since the plan puts equal ones together."""
+    key = (case.inputs, seed, device)
+    if key not in _by_inputs:
+        _by_inputs.clear()
+        _by_inputs[key] = Evidence(case, seed, device)
+    return _by_inputs[key]

@@ -1,0 +1,131 @@
+"""The pytest plugin: options, markers, and the way from a case's record to pytest's outcome and to the report.
+
+Loaded in every pytest of an environment that has the suite installed, so it imports nothing heavy until suite items
+are collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.errors import UsageError
+
+if TYPE_CHECKING:
+    from conformance.reporting import Reporter
+    from conformance.session import Request, Session
+
+SESSION: pytest.StashKey[Session] = pytest.StashKey()
+REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
+RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+
+CHECKS = {
+    "numerics": "a product is owed and its values are judged",
+    "contract": "a refusal is owed: exception type and text, and nothing touched",
+    "memory": "operands and memory around them are laid out unusually",
+    "special_values": "NaN, infinities, zeros, subnormals, overflow",
+    "determinism": "repeated calls",
+    "metamorphic": "related calls whose results must agree",
+    "generated": "cases made by Hypothesis",
+    "huge": "sizes beyond 2^31 elements or 4 GiB",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the --conformance-* options."""
+    group = parser.getgroup("conformance", "conformance of block-scaled FP8 matmul")
+    many: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
+    group.addoption("--conformance-backend", help="backend to judge: a name, or package.module:attribute", **many)
+    group.addoption("--conformance-device", metavar="DEVICE", help="torch device (default: this machine's accelerator)")
+    group.addoption("--conformance-profile", default="standard", metavar="PROFILE", help="quick, standard or full")
+    group.addoption("--conformance-seed", type=int, default=0, metavar="S", help="suite seed (default 0)")
+    group.addoption("--conformance-report", type=Path, metavar="DIR", help="folder for report.jsonl")
+    group.addoption("--conformance-require", help="platform path that must have been exercised", **many)
+    group.addoption("--conformance-case", help="case id; repeat for several, instead of a profile", **many)
+
+
+def request_of(config: pytest.Config) -> Request:
+    """The options of ``config`` as a `Request`."""
+    from conformance.session import Request
+
+    option = config.option
+    return Request(
+        backends=tuple(option.conformance_backend),
+        device=option.conformance_device,
+        profile=option.conformance_profile,
+        seed=option.conformance_seed,
+        report=option.conformance_report,
+        require=tuple(option.conformance_require),
+        cases=tuple(option.conformance_case),
+    )
+
+
+def session_of(config: pytest.Config) -> Session:
+    """The judged session of ``config``, opened when first asked for. Raises pytest.UsageError for a wrong request."""
+    from conformance.siblings import claim_siblings
+
+    if SESSION not in config.stash:
+        try:
+            claim_siblings()
+            from conformance.session import Session
+
+            config.stash[SESSION] = Session.open(request_of(config))
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from error
+    return config.stash[SESSION]
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this is a process of pytest-xdist: those send their reports to the controller, which keeps the books."""
+    return hasattr(config, "workerinput")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, and check at once what was asked for explicitly."""
+    from conformance.probe import PATHS
+
+    for name, path in PATHS.items():
+        config.addinivalue_line("markers", f"{name}: cases of the platform path that needs {path.needs}")
+    for name, meaning in CHECKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    if _asked(config):
+        session_of(config)
+    if not is_worker(config):
+        _open_report(config)
+
+
+def _asked(config: pytest.Config) -> bool:
+    from conformance.session import Request
+
+    return request_of(config) != Request()
+
+
+def _open_report(config: pytest.Config) -> None:
+    from conformance.reporting import Reporter
+
+    try:
+        reporter = Reporter(lambda: session_of(config), request_of(config))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.stash[REPORTER] = reporter
+    config.pluginmanager.register(reporter, "conformance-reporter")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the report of a suite item carry its record, across processes too."""
+    report = yield
+    if RECORD in item.stash and report.when == "call":
+        report.conformance = item.stash[RECORD]  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Show a refusal that was owed as such."""
+    line = getattr(report, "conformance", None)
+    if line and line["verdict"] == "rejected":
+        return "rejected", "r", ("REJECTED", {"green": True})
+    return None

@@ -1,0 +1,71 @@
+"""`conformance run`: a front of the pytest session, with results on stdout and progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED
+from conformance.errors import UsageError
+from conformance.records import FILE, read_report
+from conformance.session import Request, Session
+from conformance.summary import print_summary
+
+PACKAGE = Path(__file__).resolve().parent
+DEFAULT_REPORT = Path("conformance-report")
+
+
+def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> int:
+    """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request."""
+    folder = request.report or DEFAULT_REPORT
+    Session.open(request)
+    _check_workers(workers)
+    with contextlib.redirect_stdout(sys.stderr):
+        status = pytest.main(_arguments(request, folder, keyword, workers))
+    if status == pytest.ExitCode.USAGE_ERROR:
+        return MISUSED
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        sys.stderr.write("conformance: INCONCLUSIVE: no case was selected; `conformance list` shows what there is\n")
+        return INCONCLUSIVE
+    return _conclude(folder)
+
+
+def _check_workers(workers: str | None) -> None:
+    if workers not in (None, "auto", "logical") and not (workers or "").isdigit():
+        raise UsageError(f"-n takes a number of worker processes or auto, got {workers!r}")
+
+
+def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None) -> list[str]:
+    """Arguments of a pytest session that no configuration of the current folder reaches."""
+    arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider"]
+    arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
+    arguments += [
+        "-q",
+        "--no-header",
+        "--no-summary",
+        "--tb=no",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+        f"--junitxml={folder / 'junit.xml'}",
+    ]
+    arguments += [f"--conformance-backend={name}" for name in request.backends]
+    arguments += [f"--conformance-require={name}" for name in request.require]
+    arguments += [f"--conformance-case={case}" for case in request.cases]
+    arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]
+    arguments += [f"--conformance-report={folder}"]
+    arguments += [f"--conformance-device={request.device}"] if request.device else []
+    arguments += ["-k", keyword] if keyword else []
+    arguments += ["-n", workers] if workers else []
+    return arguments
+
+
+def _conclude(folder: Path) -> int:
+    header, lines, footer = read_report(folder)
+    console = Console(file=sys.stdout)
+    print_summary(console, header, lines, where=str(folder / FILE))
+    return BROKEN if footer is None else int(footer["exit_code"])

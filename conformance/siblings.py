@@ -1,0 +1,49 @@
+"""`reference` and `cases` are common folder names: make sure that ours are the ones imported.
+
+Both are installed beside `conformance`. A finder restricted to these two names looks there first, so that a folder of
+the same name in the working directory cannot get in the way; one that was imported already is told apart and named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+from conformance.errors import UsageError
+
+HOME = Path(__file__).resolve().parent.parent
+NAMES = ("reference", "cases")
+
+
+class SiblingFinder(MetaPathFinder):
+    """Finds the two packages beside `conformance`, and nothing else."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of ``fullname`` when it is one of the two, else None."""
+        if fullname not in NAMES or path is not None:
+            return None
+        return PathFinder.find_spec(fullname, [str(HOME)], target)
+
+
+def claim_siblings() -> None:
+    """Bind the names to our packages. Raises UsageError when another module already has one of them."""
+    for name in NAMES:
+        module = sys.modules.get(name)
+        if module is not None and not _is_ours(module, name):
+            raise UsageError(
+                f"another package named {name!r} was imported first ({getattr(module, '__file__', None)}): "
+                "run the suite in a process of its own, `conformance run`, or from another folder"
+            )
+    if not any(isinstance(finder, SiblingFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, SiblingFinder())
+
+
+def _is_ours(module: ModuleType, name: str) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).resolve().parent == HOME / name

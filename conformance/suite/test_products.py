@@ -1,0 +1,17 @@
+"""Every planned product on every backend: right, refused as the contract says, or declared unsupported."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.verdict import CaseRecord
+
+
+def test_product(record: CaseRecord) -> None:
+    """The verdict as pytest's outcome: unsupported skips with its reason, a wrong result or refusal fails."""
+    __tracebackhide__ = True
+    if record.verdict == "unsupported":
+        pytest.skip(record.reason)
+    if record.verdict == "failed":
+        pytest.fail(f"{record.reason}: {record.detail}", pytrace=False)
+    assert record.verdict in ("passed", "rejected")

@@ -1,0 +1,81 @@
+"""The closed vocabulary of verdicts and reasons, and the record of one case."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+Verdict = Literal[
+    "passed", "rejected", "unsupported", "known-deviation", "failed", "stale-deviation", "error", "not-run"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+Reason = Literal[
+    "raised",  # an exception where a product was owed
+    "accepted",  # a result where a refusal was owed
+    "wrong-refusal",  # another exception, or another text, than the contract knows
+    "not-a-tensor",
+    "wrong-shape",
+    "wrong-dtype",
+    "wrong-device",
+    "memory-changed",  # an operand or a guard band was overwritten
+    "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
+    "out-of-bound",  # tier bound: an element is further off than any right kernel can be
+    "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
+]
+
+
+@dataclass(frozen=True)
+class WrongElement:
+    """One wrong element: where, and what came for what was right, as hex floats."""
+
+    row: int
+    column: int
+    actual: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers behind a verdict, on passes too. ``worst_ulp`` is taken over finite elements."""
+
+    tier: str
+    elements: int
+    wrong: int
+    not_finite: int
+    worst_ulp: int
+    worst_at: tuple[int, int] | None
+    rel_diff: float | None
+    err_over_bound: float | None = None
+    plan: int | None = None
+    explained: int | None = None
+    arithmetic: str | None = None
+    first_wrong: tuple[WrongElement, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """What became of one case on one backend: a ``case`` line of the report."""
+
+    id: str
+    backend: str
+    verdict: Verdict
+    reason: str = ""
+    detail: str = ""
+    path: str = ""
+    expected: str = ""
+    family: str = ""
+    computed: bool = False
+    model: bool = False
+    deterministic: bool = True
+    seconds: float = 0.0
+    input_digest: str = ""
+    output_digest: str = ""
+    measured: Measured | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A flat JSON object without empty members; the measured numbers stand beside the rest."""
+        flat = asdict(self)
+        flat.update(flat.pop("measured") or {})
+        kept = ("id", "backend", "verdict", "reason", "seconds", "input_digest", "output_digest")
+        return {"kind": "case", **{k: v for k, v in flat.items() if k in kept or v not in (None, "", [], ())}}
