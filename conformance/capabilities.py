@@ -118,7 +118,8 @@ TABLE: tuple[Row, ...] = (
     Row("v1", "xpu", _refuse(refusals.SCALING_V1), "read", torch="<2.13"),
     Row("v1", "xpu", Compute(), "read"),
     Row("v1", "cpu", TENSORWISE, "measured", problems=_one_scale_each),
-    Row("v1", "cpu", _refuse(refusals.CPU_SCALING, refusals.SCALING_V1), "measured"),
+    Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", torch="<2.12"),
+    Row("v1", "cpu", _refuse(refusals.CPU_SCALING), "measured"),
     Row("v1", "mps", _refuse(refusals.NO_KERNEL), "read"),
     # v2, torch.nn.functional.scaled_mm: the recipe is told
     Row("v2", "cuda", NO_V2, "read", torch="<2.10"),

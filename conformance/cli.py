@@ -12,6 +12,7 @@ import typer
 
 from conformance.conclude import MISUSED
 from conformance.errors import UsageError
+from conformance.processors import wait_politely
 
 app = typer.Typer(
     help="Judge block-scaled FP8 matmul: torch._scaled_mm and any other backend.",
@@ -55,8 +56,8 @@ def run(
     report: Report = Path("conformance-report"),
 ) -> None:
     """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
+    from conformance.request import Request
     from conformance.runner import run_suite
-    from conformance.session import Request
 
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), tuple(case or ()))
     raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
@@ -94,6 +95,7 @@ def main() -> NoReturn:
 
     try:
         claim_siblings()
+        wait_politely()
         app(prog_name="conformance")
     except UsageError as error:
         sys.stderr.write(f"conformance: {error}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.session import Request
+from conformance.request import Request
 
 
 def planned(backends: tuple[str, ...], profile: str) -> dict[str, Any]:

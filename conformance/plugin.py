@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.errors import UsageError
+from conformance.processors import share_among, wait_politely
 
 if TYPE_CHECKING:
     from conformance.reporting import Reporter
-    from conformance.session import Request, Session
+    from conformance.request import Request
+    from conformance.session import Session
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
@@ -49,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def request_of(config: pytest.Config) -> Request:
     """The options of ``config`` as a `Request`."""
-    from conformance.session import Request
+    from conformance.request import Request
 
     option = config.option
     return Request(
@@ -70,8 +72,11 @@ def session_of(config: pytest.Config) -> Session:
     if SESSION not in config.stash:
         try:
             claim_siblings()
+            wait_politely()
             from conformance.session import Session
 
+            if is_worker(config):
+                share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
             config.stash[SESSION] = Session.open(request_of(config))
         except UsageError as error:
             raise pytest.UsageError(str(error)) from error
@@ -98,7 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _asked(config: pytest.Config) -> bool:
-    from conformance.session import Request
+    from conformance.request import Request
 
     return request_of(config) != Request()
 

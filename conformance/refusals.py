@@ -49,6 +49,12 @@ CPU_SCALING = Refusal(
     r"^Invalid scaling configuration\..*TensorWise scaling.*RowWise scaling",
     "native/Blas.cpp; seen on 2.13.0 and 2.14.1",
 )
+CPU_TENSORWISE_ONLY = Refusal(
+    "E8a",
+    ("RuntimeError",),
+    r"Now _scaled_mm only supports per-tensor scaling",
+    "native/mkldnn/Linear.cpp, an internal assertion; seen on 2.11.0",
+)
 MPS_V2 = Refusal("E9", ("ValueError",), r"MPS _scaled_mm_v2 only supports TensorWise or RowWise", "pytorch#196916")
 NO_KERNEL = Refusal(
     "no-kernel",

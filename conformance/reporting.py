@@ -14,7 +14,8 @@ from conformance.conclude import CONFORMS, Conclusion, conclude
 from conformance.records import Line, ReportWriter, footer, header
 
 if TYPE_CHECKING:
-    from conformance.session import Request, Session
+    from conformance.request import Request
+    from conformance.session import Session
 
 ITEM = re.compile(r"::test_\w+\[(?P<backend>[^/\]]+)/(?P<id>gemm/.+)\]$")
 Key = tuple[str, str]
@@ -60,7 +61,7 @@ class Reporter:
             return
         line = getattr(report, "conformance", None)
         if line is None and report.failed:
-            line = bare(key, "error", "harness", _last_line(report))
+            line = bare(key, "error", "harness", _what_broke(report))
         if line is not None:
             self._lines[key] = line
             self._write(line)
@@ -122,9 +123,10 @@ def bare(key: Key, verdict: str, reason: str, detail: str) -> Line:
     }
 
 
-def _last_line(report: pytest.TestReport) -> str:
-    text = report.longreprtext.strip()
-    return text.splitlines()[-1][:300] if text else "no text"
+def _what_broke(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(crash.message if crash else report.longreprtext).strip()
+    return text.splitlines()[0][:300] if text else "no text"
 
 
 def about(session: Session) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED
 from conformance.errors import UsageError
-from conformance.records import FILE, read_report
-from conformance.session import Request, Session
+from conformance.records import FILE, ReportWriter, read_report
+from conformance.request import Request
+from conformance.session import Session
 from conformance.summary import print_summary
 
 PACKAGE = Path(__file__).resolve().parent
@@ -25,13 +26,15 @@ def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> 
     folder = request.report or DEFAULT_REPORT
     Session.open(request)
     _check_workers(workers)
+    # Proves the folder writable, and leaves no earlier report to be taken for this one.
+    ReportWriter(folder).close()
     with contextlib.redirect_stdout(sys.stderr):
         status = pytest.main(_arguments(request, folder, keyword, workers))
-    if status == pytest.ExitCode.USAGE_ERROR:
-        return MISUSED
     if status == pytest.ExitCode.NO_TESTS_COLLECTED:
         sys.stderr.write("conformance: INCONCLUSIVE: no case was selected; `conformance list` shows what there is\n")
         return INCONCLUSIVE
+    if not (folder / FILE).stat().st_size:
+        return MISUSED if status == pytest.ExitCode.USAGE_ERROR else BROKEN
     return _conclude(folder)
 
 

@@ -4,52 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cases import PROFILES, Case, parse_case, plan
 from conformance.backends.registry import load_backends
-from conformance.errors import UsageError, unknown
-from conformance.probe import PATHS, Platform, parse_device, probe
+from conformance.probe import Platform, parse_device, probe
+from conformance.request import Request
 
 if TYPE_CHECKING:
     import torch
 
     from conformance.backends.protocol import Backend
     from conformance.execute import Assignment
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for, as it was typed; nothing is resolved and nothing heavy imported yet."""
-
-    backends: tuple[str, ...] = ()
-    device: str | None = None
-    profile: str = "standard"
-    seed: int = 0
-    report: Path | None = None
-    require: tuple[str, ...] = ()
-    cases: tuple[str, ...] = ()
-
-    def check(self) -> None:
-        """Raise UsageError for what is wrong before torch is imported."""
-        if self.profile not in PROFILES:
-            raise unknown("profile", self.profile, PROFILES)
-        for name in self.require:
-            if name not in PATHS:
-                raise unknown("platform path", name, PATHS)
-        self.chosen_cases()
-        if self.seed < 0:
-            raise UsageError(f"the seed must not be negative, got {self.seed}")
-
-    def chosen_cases(self) -> tuple[Case, ...]:
-        """The cases named one by one, or the plan of the profile."""
-        if not self.cases:
-            return plan(self.profile)  # type: ignore[arg-type]
-        try:
-            return tuple(parse_case(text) for text in dict.fromkeys(self.cases))
-        except ValueError as error:
-            raise UsageError(str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,10 @@ SHOWN = 8
 
 def print_summary(console: Console, header: Line, lines: Sequence[Line], *, where: str | None = None) -> None:
     """Print what was judged, the verdict table, the first failures and the headline."""
-    console.print(_title(header), highlight=False)
+    console.print(_title(header), highlight=False, soft_wrap=True)
+    for name, facts in header.get("backends", {}).items():
+        told = ", ".join(f"{key} {value}" for key, value in facts.items())
+        console.print(f"{name}: {told}" if told else name, highlight=False, soft_wrap=True, markup=False)
     console.print(verdict_table(lines))
     for line in _failures(lines)[:SHOWN]:
         console.print(_failure(line), highlight=False, soft_wrap=True)

@@ -1,0 +1,196 @@
+"""The command line as people and scripts use it, in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cases
+from conformance.cli import main
+
+HERE = Path(__file__).parent.parent
+SMALL = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
+OTHER = "gemm/1x128-128x128/m3-n16-k128/fp32/uniform-codes/s0"
+
+
+MAIN = "from conformance.cli import main; main()"
+
+
+def conformance(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"import sys; sys.path.append({str(HERE)!r}); {MAIN}", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def lines_of(report: Path) -> list[dict[str, object]]:
+    return [json.loads(text) for text in (report / "report.jsonl").read_text().splitlines()]
+
+
+def test_run_prints_a_table_and_keeps_records(tmp_path: Path) -> None:
+    done = conformance("run", "--case", SMALL, "--case", OTHER, "--device", "cpu", cwd=tmp_path)
+
+    lines = lines_of(tmp_path / "conformance-report")
+    assert done.returncode == 0, done.stderr
+    assert "emulated-sm90" in done.stdout
+    assert "CONFORMS" in done.stdout
+    assert "[100%]" in done.stderr
+    assert "[100%]" not in done.stdout
+    assert [line["kind"] for line in lines] == ["header"] + ["case"] * 6 + ["footer"]
+    assert lines[-1]["complete"] is False
+    assert (tmp_path / "conformance-report" / "junit.xml").exists()
+    assert {p.name for p in tmp_path.iterdir()} == {"conformance-report"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "--backend", "torch-v3"), "did you mean 'torch-v2'?"),
+        (("run", "--backend", "no.such:thing"), "module 'no.such' cannot be imported"),
+        (("run", "--backend", "kernels:NextScales"), "did you mean 'NextScale'?"),
+        (("run", "--backend", "kernels:Methodless"), "has no method apply_block_scaled_mm"),
+        (("run", "--backend", "kernels:Nameless"), "needs an attribute `name`"),
+        (("run", "--backend", "kernels:NeedsArguments"), "must work without arguments"),
+        (("run", "--backend", "kernels:not_a_backend"), "needs an attribute `name`"),
+        (("run", "--backend", "native", "--backend", "conformance.backends.models:Native"), "both named 'native'"),
+        (("run", "--profile", "standart"), "did you mean 'standard'?"),
+        (("run", "--device", "cdua"), "unknown device 'cdua'"),
+        (("run", "--device", "cpuu"), "did you mean 'cpu'?"),
+        (("run", "--case", "gemm/nonsense"), "is no case id"),
+        (("run", "--case", SMALL.replace("tagged-integers", "tagged")), "unknown value family"),
+        (("run", "--require", "sm91"), "did you mean 'sm90'?"),
+        (("run", "--seed", "-1"), "must not be negative"),
+        (("run", "-n", "two"), "-n takes a number"),
+        (("run", "--report", "/proc/no/report"), "cannot be written"),
+        (("list", "--profile", "huge"), "choose one of quick, standard, full"),
+        (("run", "--bogus"), "No such option"),
+        (("judge",), "No such command"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(
+    arguments: tuple[str, ...],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["conformance", *arguments])
+
+    with pytest.raises(SystemExit) as ending:
+        main()
+
+    out, err = capfd.readouterr()
+    assert (ending.value.code, out) == (2, "")
+    assert says in err
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "code", "headline"),
+    [
+        ("kernels:NextScale", 1, "WRONG: 1 of 1"),
+        ("kernels:Raises", 1, "WRONG: 1 of 1"),
+        ("kernels:Reversed", 0, "CONFORMS: 1 passed"),
+        ("kernels:Unsupported", 4, "INCONCLUSIVE: no product was computed"),
+        ("torch-v2", 4, "INCONCLUSIVE: no product was computed"),
+    ],
+)
+def test_exit_codes(backend: str, code: int, headline: str, tmp_path: Path) -> None:
+    done = conformance("run", "--backend", backend, "--case", SMALL, "--device", "cpu", cwd=tmp_path)
+
+    assert (done.returncode, headline in done.stdout) == (code, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("path", "code"), [("cpu", 0), ("sm90", 4)])
+def test_a_required_path_must_be_exercised(path: str, code: int, tmp_path: Path) -> None:
+    done = conformance("run", "--case", SMALL, "--device", "cpu", "--require", path, cwd=tmp_path)
+
+    assert done.returncode == code
+    assert ("required but not exercised here: sm90" in done.stdout) is (code == 4)
+
+
+def test_nothing_selected_is_inconclusive(tmp_path: Path) -> None:
+    done = conformance("run", "--case", SMALL, "-k", "nothing", cwd=tmp_path)
+
+    assert (done.returncode, "INCONCLUSIVE" in done.stderr) == (4, True)
+
+
+def test_workers_change_no_verdict_and_no_digest(tmp_path: Path) -> None:
+    selection = ("--profile", "quick", "-k", "m5 or m3-n16")
+    for name, more in (("one", ()), ("two", ("-n", "2"))):
+        conformance("run", *selection, *more, "--device", "cpu", "--report", name, cwd=tmp_path)
+
+    one, two = (sorted(_timeless(tmp_path / name), key=str) for name in ("one", "two"))
+    footers = [lines_of(tmp_path / name)[-1] for name in ("one", "two")]
+    assert len(one) > 50
+    assert one == two
+    assert footers[0] == footers[1]
+
+
+def _timeless(report: Path) -> list[dict[str, object]]:
+    return [{**line, "seconds": 0} for line in lines_of(report) if line["kind"] == "case"]
+
+
+def test_list_prints_every_planned_id_once(tmp_path: Path) -> None:
+    done = conformance("list", "--profile", "quick", cwd=tmp_path)
+
+    assert done.stdout.splitlines() == [case.id for case in cases.plan("quick")]
+
+
+def test_list_json_says_what_a_backend_is_owed(tmp_path: Path) -> None:
+    done = conformance("list", "--profile", "quick", "--backend", "emulated-sm90", "--json", cwd=tmp_path)
+
+    document = json.loads(done.stdout)
+    assert document["count"] == len(document["cases"]) == len(cases.plan("quick"))
+    assert {case["expected"]["emulated-sm90"] for case in document["cases"]} == {"compute"}
+
+
+def test_doctor_json_names_every_path_and_reason(tmp_path: Path) -> None:
+    done = conformance("doctor", "--json", cwd=tmp_path)
+
+    document = json.loads(done.stdout)
+    assert set(document["paths"]) == {"sm90", "non_sm90", "rocm", "xpu", "mps", "cpu"}
+    assert document["paths"]["cpu"]["available"] is True
+    assert all(path["reason"] for path in document["paths"].values())
+    assert set(document["backends"]) == {"torch-v1", "torch-v2", "emulated-sm90", "native"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import conformance.plugin",
+        "import cases",
+        "import conformance.cli",
+        "from conformance.cli import app\nfrom typer.testing import CliRunner\nCliRunner().invoke(app, ['--help'])",
+    ],
+)
+def test_what_must_answer_at_once_needs_no_torch(code: str) -> None:
+    check = f"{code}\nimport sys; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", check], check=False, cwd=HERE).returncode == 0
+
+
+@pytest.mark.parametrize("package", ["reference", "cases"])
+def test_a_folder_of_the_users_own_does_not_get_in_the_way(package: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise RuntimeError('not this one')")
+
+    command = [sys.executable, "-m", "conformance", "run", "--case", SMALL, "--device", "cpu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_foreign_package_imported_first_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "__init__.py").write_text("")
+
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, ''); import cases; {MAIN}", "doctor"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, "another package named 'cases'" in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr
