@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from cases.families import FAMILIES, Family
-from cases.problem import OUT_DTYPES, Problem
+from cases.problem import OPERAND_FORMATS, OUT_DTYPES, RECIPES, Problem
 
 _ID = re.compile(
-    r"gemm/(?P<recipe>[^/]+)/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
+    r"gemm/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
 )
 
 
@@ -25,7 +25,7 @@ class Case:
     def id(self) -> str:
         """``gemm/1x128-128x128/m83-n576-k7168/bf16/tagged-integers/s0``."""
         p = self.problem
-        return f"gemm/{p.recipe}/{p.shape}/{p.out}/{self.family.name}/s{self.seed}"
+        return f"gemm/{p.operation}/{p.shape}/{p.out}/{self.family.name}/s{self.seed}"
 
     @property
     def inputs(self) -> str:
@@ -43,7 +43,15 @@ def parse_case(text: str) -> Case:
         raise ValueError(f"{text!r} names an unknown value family; choose one of {', '.join(FAMILIES)}")
     if out not in OUT_DTYPES:
         raise ValueError(f"{text!r} names an unknown output dtype; choose one of {', '.join(OUT_DTYPES)}")
-    problem = Problem(int(match["m"]), int(match["n"]), int(match["k"]), out, match["recipe"])
+    formats = (match["a"] or "e4m3fn", match["b"] or "e4m3fn")
+    if match["recipe"] not in RECIPES or not set(formats) <= set(OPERAND_FORMATS):
+        raise ValueError(
+            f"{text!r} names an unknown recipe or operand format; choose of {', '.join(RECIPES)} and "
+            f"{', '.join(OPERAND_FORMATS)}"
+        )
+    if any(int(match[size]) < 1 for size in "mnk"):
+        raise ValueError(f"{text!r} has an empty operand; M, N and K start at 1")
+    problem = Problem(int(match["m"]), int(match["n"]), int(match["k"]), out, match["recipe"], *formats)
     case = Case(problem, FAMILIES[family], int(match["seed"]))
     reason = case.family.why_not(problem)
     if reason:

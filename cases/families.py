@@ -11,7 +11,7 @@ from typing import Literal
 
 from cases.problem import Problem
 
-Tier = Literal["exact", "bound"]
+Tier = Literal["exact", "bound", "declared"]
 EXACT_SUM = 1 << 24
 """Integers up to here are float32 values, and so are all their sums up to here."""
 
@@ -42,6 +42,8 @@ class Family:
     catches: str
 
 
+PLANNED = ("tagged-integers", "uniform-codes", "quantised-normal")
+"""The families that profiles fill problems with."""
 FAMILIES = {
     f.name: f
     for f in (
@@ -64,6 +66,13 @@ FAMILIES = {
             "bound",
             _always,
             "faults on the data that engines see: normal values of varied magnitude through the real quantisers",
+        ),
+        Family(
+            "special-values",
+            "declared",
+            _always,
+            "NaN, infinities, zeros of either sign, subnormals and overflow in codes and scales, every pair of them; "
+            "legal kernels differ here, so only a declared arithmetic is held to it",
         ),
     )
 }

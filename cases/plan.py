@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 from cases.case import Case
-from cases.families import FAMILIES, Family
+from cases.families import FAMILIES, PLANNED, Family
 from cases.problem import Problem
+from cases.survey import survey
 
-Profile = Literal["quick", "standard", "full"]
+Profile = Literal["quick", "standard", "full", "survey"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 UPSTREAM = (83, 576, 7168)
@@ -69,8 +70,8 @@ def _full(families: tuple[Family, ...]) -> Iterator[Case]:
 
 def plan(profile: Profile = "standard") -> tuple[Case, ...]:
     """The cases of ``profile``, without repeats, those with the same input bytes next to one another."""
-    families = tuple(FAMILIES.values())
-    build = {"quick": _quick, "standard": _standard, "full": _full}[profile]
+    families = tuple(FAMILIES[name] for name in PLANNED)
+    build = {"quick": _quick, "standard": _standard, "full": _full, "survey": survey}[profile]
     by_inputs: dict[str, dict[str, Case]] = {}
     for case in build(families):
         by_inputs.setdefault(case.inputs, {})[case.id] = case

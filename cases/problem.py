@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 OUT_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Output dtypes by their short name in case ids."""
+RECIPES = ("1x128-128x128", "128x128-1x128", "1x128-1x128")
+OPERAND_FORMATS = ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class Problem:
     def shape(self) -> str:
         """The shape as ids spell it, ``m83-n576-k7168``."""
         return f"m{self.m}-n{self.n}-k{self.k}"
+
+    @property
+    def operation(self) -> str:
+        """Recipe, and operand formats where they are not e4m3fn on both sides, as ids spell them."""
+        formats = f"{self.a}-{self.b}"
+        return self.recipe if formats == "e4m3fn-e4m3fn" else f"{self.recipe}@{formats}"
 
     @property
     def inputs(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -82,8 +83,36 @@ def tags(stream: Stream, rows: int, columns: int, *, limit: int) -> Tensor:
     return (3 * stream.below(limit // 3, rows, columns) + residue + 1).float()
 
 
+SPECIAL_CODES = (1.0, 0.0, -0.0, -1.0, 2.0**-9, 448.0, -448.0, math.nan)
+SPECIAL_SCALES = (1.0, math.nan, math.inf, -math.inf, 0.0, 1e-40, 1e-45, 3e38, 1e38, 1e-38, 1e-30, 1e30, -1.0)
+
+
+def special_values(problem: Problem, stream: Stream) -> Values:
+    """One special product an element, all else zero: codes change fastest over rows and columns, then the scales."""
+    recipe, device = recipe_of(problem.recipe), stream.device
+    sides = []
+    for rows, per_scale, dtype in (
+        (problem.m, recipe.a_rows, problem.a_dtype),
+        (problem.n, recipe.b_rows, problem.b_dtype),
+    ):
+        codes = torch.zeros(rows, problem.k, dtype=dtype, device=device)
+        codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, device).to(dtype)
+        blocks, k_blocks = -(-rows // per_scale), -(-problem.k // 128)
+        every = len(SPECIAL_CODES) if per_scale == 1 else 1
+        scales = _cycle(SPECIAL_SCALES, blocks, every, device)[:, None].expand(blocks, k_blocks).contiguous()
+        sides.append((codes, scales))
+    (a, sa), (b, sb) = sides
+    return a, b, sa, sb
+
+
+def _cycle(values: tuple[float, ...], count: int, every: int, device: torch.device) -> Tensor:
+    index = torch.arange(count, device=device) // every % len(values)
+    return torch.tensor(values, dtype=torch.float32, device=device)[index]
+
+
 VALUES: dict[str, Callable[[Problem, Stream], Values]] = {
     "tagged-integers": tagged_integers,
     "uniform-codes": uniform_codes,
     "quantised-normal": quantised_normal,
+    "special-values": special_values,
 }

@@ -84,6 +84,53 @@ def doctor(as_json: Json = False) -> None:
         render(findings)
 
 
+@app.command()
+def explain(
+    case: Annotated[list[str], typer.Argument(metavar="ID...", help="Case ids.")],
+    backend: Backends = None,
+    device: Device = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Run cases again and say what came: right, a named fault, another arithmetic, or unexplained."""
+    from conformance.explain import explain as explain_cases
+    from conformance.explain import render
+    from conformance.request import Request
+
+    documents = explain_cases(Request(tuple(backend or ()), device, seed=seed, cases=tuple(case)))
+    if as_json:
+        _print(documents, True, list)
+    else:
+        render(documents)
+
+
+@app.command()
+def probe(backend: Backends = None, device: Device = None, as_json: Json = False) -> None:
+    """Ask backends which arithmetic they have, with products that tell."""
+    from conformance.probing import probe_backends, render
+
+    documents = probe_backends(tuple(backend or ()), device)
+    if as_json:
+        _print(documents, True, list)
+    else:
+        render(documents)
+
+
+@app.command()
+def record(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the recordings (JSON).")],
+    backend: Backends = None,
+    device: Device = None,
+    seed: Seed = 0,
+) -> None:
+    """Record what real kernels return here, as raw bits, to hold the model against on any machine."""
+    from conformance.recorder import record as record_backends
+    from conformance.request import Request
+
+    count = record_backends(Request(tuple(backend or ()), device, seed=seed), out)
+    sys.stdout.write(f"{count} recordings in {out}\n")
+
+
 def _print(document: Any, as_json: bool, lines: Callable[[], list[str]]) -> None:
     text = json.dumps(document, indent=2) if as_json else "\n".join(lines())
     sys.stdout.write(text + "\n")

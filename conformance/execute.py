@@ -10,12 +10,15 @@ from torch import Tensor
 
 from cases import Case
 from cases.operands import digest_of
+from cases.recordings import recorded_libraries
+from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
 from conformance.capabilities import Absent, Compute, Promise, Refuse, promise_of
 from conformance.evidence import Evidence, evidence_for
-from conformance.judge import Claim, Judgement, Outcome, judge, synchronise
+from conformance.judge import Outcome, judge, synchronise
 from conformance.presentation import present
 from conformance.probe import Platform
+from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90
 
@@ -43,7 +46,8 @@ class Assignment:
         if self.backend.arithmetic is not None:
             return Claim(self.backend.arithmetic, "bound" if self.backend.is_model else "declared")
         if self.backend.api and self.platform.path == "sm90":
-            return Claim(SM90, "expected")
+            known = (self.platform.arch, cublas_version()) in recorded_libraries()
+            return Claim(SM90, "declared" if known else "expected")
         return None
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
@@ -91,6 +95,10 @@ def run_case(assignment: Assignment, session: Session) -> CaseRecord:
     started = time.perf_counter()
     if isinstance(assignment.promise, Absent):
         return assignment.record(Judgement("unsupported", assignment.promise.reason))
+    if assignment.case.family.tier == "declared" and not _declares(assignment.claim):
+        return assignment.record(
+            Judgement("unsupported", "special values are judged against a declared arithmetic only")
+        )
     evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
     outcome = call(assignment, evidence)
     judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
@@ -103,6 +111,10 @@ def run_case(assignment: Assignment, session: Session) -> CaseRecord:
         output_digest=digest_of(output) if isinstance(output, Tensor) else "",
         deterministic=assignment.backend.deterministic,
     )
+
+
+def _declares(claim: Claim | None) -> bool:
+    return claim is not None and claim.strength == "declared"
 
 
 def _is_detour(promise: Promise) -> bool:

@@ -65,16 +65,16 @@ def check_operands(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, recipe: str)
             raise TypeError(f"{name} must be float32, got {scale.dtype}")
 
 
-def pad_k(x: Tensor, multiple: int = BLOCK) -> Tensor:
-    """``x`` [R,K] with zero columns appended up to a multiple of ``multiple``: a ragged last K block made whole."""
+def pad_k(x: Tensor, multiple: int = BLOCK, *, filled: int = 0) -> Tensor:
+    """``x`` [R,K] with columns of ``filled`` appended up to a multiple of ``multiple``."""
     missing = -x.shape[1] % multiple
-    return torch.nn.functional.pad(x, (0, missing)) if missing else x
+    return torch.nn.functional.pad(x, (0, missing), value=filled) if missing else x
 
 
-def k_blocks(x: Tensor) -> Tensor:
-    """``x`` [R,K] as K blocks [kb, R, 128], the last one filled with zeros."""
-    x = pad_k(x)
-    return x.reshape(x.shape[0], -1, BLOCK).transpose(0, 1)
+def k_blocks(x: Tensor, width: int = BLOCK, *, filled: int = 0) -> Tensor:
+    """``x`` [R,K] as blocks [blocks, R, width], the ragged last one ``filled`` up."""
+    x = pad_k(x, width, filled=filled)
+    return x.reshape(x.shape[0], x.shape[1] // width, width).transpose(0, 1)
 
 
 def scale_rows(scale: Tensor, rows: int, per_scale: int) -> Tensor:

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from reference.arithmetic import Arithmetic
 from reference.blocks import BLOCK, DEFAULT_RECIPE, check_operands, k_blocks, recipe_of
-from reference.dot import exponents_padded
-from reference.formats import NO_EXPONENT, decode, format_of
+from reference.formats import NO_EXPONENT, decode, exponents, format_of
 from reference.rounding import admissible_interval
-from reference.tiles import Tile, budget, lanes_first, scales_by_row, tiles
+from reference.tiles import Tile, budget, in_parallel, lanes_first, scales_by_row, tiles
 from reference.walk import SUBGROUP, BlockFacts, Order, walk_error
 
 UNIT = 2.0**-24
@@ -50,8 +49,10 @@ def expect(
     exact = torch.empty(m, n, dtype=torch.float64, device=A.device)
     error = torch.empty_like(exact)
     operands = _Blocks.of(A, B, As, Bs, recipe)
-    for tile in tiles(m, n, limit=budget(A)):
-        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = operands.expect(tile, arithmetic)
+    parts = list(tiles(m, n, limit=budget(A)))
+    results = in_parallel(lambda tile: operands.expect(tile, arithmetic), parts, A.device)
+    for tile, result in zip(parts, results, strict=True):
+        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = result
     return Expectation(exact, error)
 
 
@@ -90,7 +91,8 @@ class _Blocks:
     @classmethod
     def of(cls, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, recipe: str) -> _Blocks:
         sa, sb = (s.double() for s in scales_by_row(As, Bs, recipe_of(recipe), A.shape[0], B.shape[0]))
-        ea, eb = lanes_first(exponents_padded(A)).unsqueeze(3), lanes_first(exponents_padded(B)).unsqueeze(2)
+        ea, eb = (lanes_first(exponents(x), filled=NO_EXPONENT) for x in (A, B))
+        ea, eb = ea.unsqueeze(3), eb.unsqueeze(2)
         mantissas = format_of(A.dtype).mantissa_bits + format_of(B.dtype).mantissa_bits
         a, b = k_blocks(decode(A).double()), k_blocks(decode(B).double())
         return cls(a, b, sa, sb, ea, eb, -mantissas)

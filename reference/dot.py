@@ -1,25 +1,35 @@
-"""The bit model of one K block: chained fused dot products that align and truncate.
+"""The bit model of a dot-product unit, in eager torch: always right, on any device, for every `Arithmetic`.
 
-For every output element and every group of products, with the running value c: all terms are cut toward zero to a
-multiple of 2^(emax - fraction_bits), emax the largest exponent among them, and added exactly; the sum is cut to
+For every output element and every group of products, with the running value c: all terms are brought to a multiple of
+2^(emax - fraction_bits), emax the largest exponent among them, and added exactly; the sum is brought to
 fraction_bits + 1 significant bits and becomes c. See docs/arithmetic.md.
+
+One plane per lane of the K block holds a term of every output element at once; nothing of size M x N x K exists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from reference.arithmetic import Arithmetic
-from reference.blocks import BLOCK, ceil_div
+from reference.arithmetic import Arithmetic, Rounding
 from reference.formats import NO_EXPONENT, decode, exponents
-from reference.tiles import Tile, budget, lanes_first, tiles
+from reference.tiles import Tile, budget, in_parallel, lanes_first, tiles
 
 LOWEST = -45
 """Below every exponent that a product or a running value can have: nothing is there to be aligned."""
 FLOAT_BIAS, FLOAT_FRACTION = 127, 23
+SINGLE_IS_EXACT = 16
+"""Up to so many fraction bits the aligned integers of a group, and their sum, are exact in float32."""
+
+ROUND: dict[Rounding, Callable[[Tensor], Tensor]] = {
+    "truncate": Tensor.trunc_,
+    "floor": Tensor.floor_,
+    "nearest": Tensor.round_,
+}
 
 
 def power_of_two(exponent: Tensor) -> Tensor:
@@ -28,61 +38,91 @@ def power_of_two(exponent: Tensor) -> Tensor:
 
 
 def exponent_of(x: Tensor) -> Tensor:
-    """``floor(log2|x|)`` of float32 as int8, clamped to [LOWEST, 127]; zeros give LOWEST."""
-    biased = (x.view(torch.int32) >> FLOAT_FRACTION) & 0xFF
+    """``floor(log2|x|)`` of floats that are float32 values, as int8 clamped to [LOWEST, 127]; zeros give LOWEST."""
+    biased = (x.float().view(torch.int32) >> FLOAT_FRACTION) & 0xFF
     return (biased - FLOAT_BIAS).clamp_(LOWEST, 127).to(torch.int8)
 
 
-def block_products(a: Tensor, b: Tensor, ea: Tensor, eb: Tensor, arithmetic: Arithmetic) -> Tensor:
-    """Dot products of whole K blocks, float32 [kb, M, N].
+@dataclass(frozen=True)
+class Lanes:
+    """Operands by lane: values ``a`` [width, blocks, M, 1] and ``b`` [width, blocks, 1, N], exponents likewise."""
 
-    ``a`` [128, kb, M, 1] and ``b`` [128, kb, 1, N] are decoded values, ``ea`` and ``eb`` their exponents.
-    """
-    running = torch.zeros(a.shape[1], a.shape[2], b.shape[3], device=a.device)
-    for start in range(0, BLOCK, arithmetic.group):
-        lanes = range(start, start + arithmetic.group)
-        largest = _largest_exponent(exponent_of(running), ea, eb, lanes)
-        running = _fused_dot(running, largest, a, b, lanes, arithmetic.fraction_bits)
+    a: Tensor
+    b: Tensor
+    ea: Tensor
+    eb: Tensor
+
+    @classmethod
+    def of(cls, A: Tensor, B: Tensor, arithmetic: Arithmetic) -> Lanes:
+        """The lanes of A [M,K] and B [N,K], cut where the arithmetic promotes."""
+        width = arithmetic.promotion
+        dtype = torch.float32 if arithmetic.fraction_bits <= SINGLE_IS_EXACT else torch.float64
+        a, b = (lanes_first(decode(x).to(dtype), width) for x in (A, B))
+        ea, eb = (lanes_first(exponents(x), width, filled=NO_EXPONENT) for x in (A, B))
+        return cls(a.unsqueeze(3), b.unsqueeze(2), ea.unsqueeze(3), eb.unsqueeze(2))
+
+    def at(self, blocks: slice, tile: Tile) -> Lanes:
+        """Some blocks of one tile of the result."""
+        rows, cols = (slice(None), blocks, tile.rows), (slice(None), blocks, slice(None), tile.cols)
+        return Lanes(self.a[rows], self.b[cols], self.ea[rows], self.eb[cols])
+
+
+def block_products(lanes: Lanes, arithmetic: Arithmetic) -> Tensor:
+    """Dot products between promotions, float [blocks, M, N], every one a float32 value."""
+    shape = (lanes.a.shape[1], lanes.a.shape[2], lanes.b.shape[3])
+    running = torch.zeros(shape, dtype=lanes.a.dtype, device=lanes.a.device)
+    for start in range(0, lanes.a.shape[0], arithmetic.group):
+        group = range(start, start + arithmetic.group)
+        largest = _largest_exponent(exponent_of(running), lanes, group)
+        running = _fused_dot(running, largest, lanes, group, arithmetic)
     return running
 
 
-def _largest_exponent(largest: Tensor, ea: Tensor, eb: Tensor, lanes: range) -> Tensor:
+def _largest_exponent(largest: Tensor, lanes: Lanes, group: range) -> Tensor:
     product = torch.empty_like(largest)
-    for lane in lanes:
-        torch.add(ea[lane], eb[lane], out=product)
+    for lane in group:
+        torch.add(lanes.ea[lane], lanes.eb[lane], out=product)
         torch.maximum(largest, product, out=largest)
     return largest
 
 
-def _fused_dot(running: Tensor, largest: Tensor, a: Tensor, b: Tensor, lanes: range, fraction_bits: int) -> Tensor:
-    to_integer = power_of_two(fraction_bits - largest)
-    total = running.mul_(to_integer).trunc_()
+def _fused_dot(running: Tensor, largest: Tensor, lanes: Lanes, group: range, arithmetic: Arithmetic) -> Tensor:
+    align = ROUND[arithmetic.alignment]
+    to_integer = power_of_two(arithmetic.fraction_bits - largest).to(running.dtype)
+    total = align(running.mul_(to_integer))
     product = torch.empty_like(total)
-    for lane in lanes:
-        torch.mul(a[lane], b[lane], out=product)
-        total.add_(product.mul_(to_integer).trunc_())
-    cut = -1 << (FLOAT_FRACTION - fraction_bits)
-    total.view(torch.int32).bitwise_and_(cut)
-    return total.mul_(power_of_two(largest - fraction_bits))
+    for lane in group:
+        torch.mul(lanes.a[lane], lanes.b[lane], out=product)
+        total.add_(align(product.mul_(to_integer)))
+    return _normalised(total, arithmetic).mul_(power_of_two(largest - arithmetic.fraction_bits))
+
+
+def _normalised(total: Tensor, arithmetic: Arithmetic) -> Tensor:
+    """Integer ``total`` brought to the significant bits of the running value."""
+    excess = (_bit_length(total) - arithmetic.significant_bits).clamp_(min=0)
+    unit = power_of_two(excess).to(total.dtype)
+    return ROUND[arithmetic.normalisation](total.div_(unit)).mul_(unit)
+
+
+def _bit_length(total: Tensor) -> Tensor:
+    """Bits of the integers in ``total``, at least 1; a value that is none (NaN, infinity) counts as 1."""
+    bits, fraction, bias = (torch.int32, 23, 127) if total.dtype == torch.float32 else (torch.int64, 52, 1023)
+    exponent = ((total.view(bits) >> fraction) & (2 * bias + 1)) - bias
+    return torch.where(exponent > bias, 0, exponent).clamp_(min=0) + 1
 
 
 def iter_block_products(A: Tensor, B: Tensor, arithmetic: Arithmetic) -> Iterator[tuple[Tile, Tensor]]:
-    """The dot products of all K blocks of A [M,K] and B [N,K], tile by tile: (tile, float32 [kb, rows, cols])."""
-    a, ea = lanes_first(decode(A)).unsqueeze(3), lanes_first(exponents_padded(A)).unsqueeze(3)
-    b, eb = lanes_first(decode(B)).unsqueeze(2), lanes_first(exponents_padded(B)).unsqueeze(2)
+    """The dot products between promotions of A [M,K] and B [N,K], tile by tile: float32 [blocks, rows, cols]."""
+    lanes = Lanes.of(A, B, arithmetic)
     limit = budget(A)
+    blocks = lanes.a.shape[1]
+
+    def compute(part: tuple[Tile, slice]) -> Tensor:
+        return block_products(lanes.at(part[1], part[0]), arithmetic).float()
+
     for tile in tiles(A.shape[0], B.shape[0], limit=limit):
         rows, cols = tile.shape
         at_once = max(1, limit // (rows * cols))
-        parts = []
-        for i in range(0, ceil_div(A.shape[1], BLOCK), at_once):
-            blocks = slice(i, i + at_once)
-            at, bt = a[:, blocks, tile.rows], b[:, blocks, :, tile.cols]
-            parts.append(block_products(at, bt, ea[:, blocks, tile.rows], eb[:, blocks, :, tile.cols], arithmetic))
-        yield tile, torch.cat(parts)
-
-
-def exponents_padded(x: Tensor) -> Tensor:
-    """Exponents of ``x`` [R, K] with the ragged last K block filled up as zeros are."""
-    missing = -x.shape[1] % BLOCK
-    return torch.nn.functional.pad(exponents(x), (0, missing), value=NO_EXPONENT)
+        parts = [(tile, slice(i, i + at_once)) for i in range(0, blocks, at_once)]
+        products = list(in_parallel(compute, parts, A.device))
+        yield tile, torch.cat(products) if products else torch.zeros(0, rows, cols, device=A.device)

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from reference.arithmetic import SM90, Arithmetic
 from reference.blocks import BLOCK, DEFAULT_RECIPE, ceil_div, check_operands, recipe_of
-from reference.dot import iter_block_products
-from reference.promote import promote
+from reference.emulate import emulate_plans
 from reference.tiles import scales_by_row
 
 CHUNK = 4
@@ -22,18 +21,20 @@ class Fit:
     """How well split plans explain an output.
 
     ``plan`` is the K blocks in a chunk (kb when unsplit) that explains every bit, None when none does; ``explained``
-    of ``total`` elements are explained by the best plan; ``alternatives`` are further plans that explain every bit.
+    of ``total`` elements are explained by ``best``, the plan that explains most; ``alternatives`` are further plans that
+    explain every bit.
     """
 
     plan: int | None
     explained: int
     total: int
+    best: int
     alternatives: tuple[int, ...] = ()
 
 
 def plans(k_blocks: int) -> tuple[int, ...]:
     """The plans that may be tried for a number of K blocks, unsplit first; fixed before any output is seen."""
-    return (k_blocks, *range(CHUNK, k_blocks, CHUNK))
+    return (max(k_blocks, 1), *range(CHUNK, k_blocks, CHUNK))
 
 
 def same_bits(x: Tensor, y: Tensor) -> Tensor:
@@ -54,17 +55,20 @@ def infer_split_k(
 ) -> Fit:
     """The split of K under which ``arithmetic`` gives every bit of ``out`` [M, N] (float32, bfloat16 or float16).
 
-    Raises ValueError or TypeError for operands that do not fit together.
+    Raises ValueError or TypeError for operands that do not fit together, or an ``out`` that does not fit them.
     """
     check_operands(A, B, As, Bs, recipe=recipe)
-    m, n = A.shape[0], B.shape[0]
-    sa, sb = scales_by_row(As, Bs, recipe_of(recipe), m, n)
-    explained = dict.fromkeys(plans(ceil_div(A.shape[1], BLOCK)), 0)
-    for tile, products in iter_block_products(A, B, arithmetic):
+    if tuple(out.shape) != (A.shape[0], B.shape[0]):
+        raise ValueError(f"out must have shape {(A.shape[0], B.shape[0])}, got {tuple(out.shape)}")
+    if out.dtype not in (torch.float32, torch.bfloat16, torch.float16):
+        raise TypeError(f"out must be float32, bfloat16 or float16, got {out.dtype}")
+    sa, sb = scales_by_row(As, Bs, recipe_of(recipe), A.shape[0], B.shape[0])
+    tried = plans(ceil_div(A.shape[1], BLOCK))
+    explained = torch.zeros(len(tried), dtype=torch.int64, device=out.device)
+    for tile, results in emulate_plans(A, B, sa, sb, tried, recipe=recipe, arithmetic=arithmetic):
         seen = out[tile.rows, tile.cols]
-        for plan in explained:
-            result = promote(products, sa[:, tile.rows], sb[:, tile.cols], recipe=recipe, split_k=plan)
-            explained[plan] += int(same_bits(result.to(out.dtype), seen).sum())
-    whole = [plan for plan, count in explained.items() if count == out.numel()]
-    best = max(explained.values(), default=0)
-    return Fit(whole[0] if whole else None, best, out.numel(), tuple(whole[1:]))
+        explained += torch.stack([same_bits(result.to(out.dtype), seen).sum() for result in results])
+    counts = dict(zip(tried, explained.tolist(), strict=True))
+    whole = [plan for plan, count in counts.items() if count == out.numel()]
+    best = max(counts, key=lambda plan: counts[plan])
+    return Fit(whole[0] if whole else None, counts[best], out.numel(), best, tuple(whole[1:]))

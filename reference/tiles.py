@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
+import torch
 from torch import Tensor
 
-from reference.blocks import Recipe, k_blocks, scale_rows
+from reference.blocks import BLOCK, Recipe, k_blocks, scale_rows
 
-CPU_TILE = 1 << 17
-"""Elements of a plane: small enough for the second-level caches, large enough to hide torch's dispatch."""
+Item, Result = TypeVar("Item"), TypeVar("Result")
+CPU_TILE = 1 << 15
+"""Elements of a plane: as many as torch works on in one thread. Tiles, not planes, are what processors share, so that
+no thread ever waits for another one within a plane: beside a busy process that costs a factor of ten."""
 GPU_TILE = 1 << 21
 """Elements of a plane that fill a GPU and leave its memory to the kernel under test."""
 
@@ -33,6 +38,16 @@ def budget(x: Tensor) -> int:
     return CPU_TILE if x.device.type == "cpu" else GPU_TILE
 
 
+def in_parallel(compute: Callable[[Item], Result], items: Iterable[Item], device: torch.device) -> Iterator[Result]:
+    """``compute`` of every item, in order; on a CPU by as many threads as torch has, on a GPU one after the other."""
+    threads = torch.get_num_threads() if device.type == "cpu" else 1
+    if threads == 1:
+        yield from map(compute, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(compute, items)
+
+
 def tiles(m: int, n: int, *, limit: int) -> Iterator[Tile]:
     """Tiles of at most ``limit`` elements that cover [M, N]: wide ones, since the inner axis is the fast one."""
     width = max(1, min(n, limit))
@@ -42,9 +57,9 @@ def tiles(m: int, n: int, *, limit: int) -> Iterator[Tile]:
             yield Tile(slice(r, min(r + height, m)), slice(c, min(c + width, n)))
 
 
-def lanes_first(x: Tensor) -> Tensor:
-    """``x`` [R, K] as [128, kb, R]: one contiguous plane per lane of the K block."""
-    return k_blocks(x).permute(2, 0, 1).contiguous()
+def lanes_first(x: Tensor, width: int = BLOCK, *, filled: int = 0) -> Tensor:
+    """``x`` [R, K] as [width, blocks, R]: a contiguous plane per lane; the ragged end is ``filled`` up."""
+    return k_blocks(x, width, filled=filled).permute(2, 0, 1).contiguous()
 
 
 def scales_by_row(As: Tensor, Bs: Tensor, recipe: Recipe, m: int, n: int) -> tuple[Tensor, Tensor]:

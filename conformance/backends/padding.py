@@ -6,16 +6,24 @@ import torch
 from torch import Tensor
 
 
-def pad_rows(A: Tensor, As: Tensor, *, multiple: int) -> tuple[Tensor, Tensor]:
-    """A [M,K] and column-major As [M,kb] with M rounded up; as upstream does it, the new rows stay uninitialised."""
+def pad_rows(A: Tensor, *, multiple: int) -> Tensor:
+    """A [M,K] with M rounded up; as upstream does it, the new rows stay uninitialised."""
     missing = -A.shape[0] % multiple
     if not missing:
-        return A, As
-    rows, padded = A.shape[0], A.shape[0] + missing
-    a = A.new_empty(padded, A.shape[1])
-    scales = As.new_empty(As.shape[1], padded).t()
-    a[:rows], scales[:rows] = A, As
-    return a, scales
+        return A
+    padded = A.new_empty(A.shape[0] + missing, A.shape[1])
+    padded[: A.shape[0]] = A
+    return padded
+
+
+def pad_scale_rows(As: Tensor, *, multiple: int) -> Tensor:
+    """Column-major As [M,kb] with M rounded up, column-major; the new rows stay uninitialised."""
+    missing = -As.shape[0] % multiple
+    if not missing:
+        return As
+    padded = As.new_empty(As.shape[1], As.shape[0] + missing).t()
+    padded[: As.shape[0]] = As
+    return padded
 
 
 def pad_columns(Bs: Tensor, *, multiple: int) -> Tensor:

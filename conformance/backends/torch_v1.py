@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_rows, versions
+from conformance.backends.padding import pad_rows, pad_scale_rows, versions
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TorchV1:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
         rows = A.shape[0]
         if A.is_cuda and torch.version.hip is None:
-            A, As = pad_rows(A, As, multiple=4)
+            A, As = pad_rows(A, multiple=4), pad_scale_rows(As, multiple=4)
         out = torch._scaled_mm(A, B.t(), scale_a=As, scale_b=Bs.t(), out_dtype=out_dtype)
         result: Tensor = out[0] if isinstance(out, tuple) else out
         return result[:rows]

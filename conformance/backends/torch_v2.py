@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_columns, pad_rows, versions
+from conformance.backends.padding import pad_columns, pad_rows, pad_scale_rows, versions
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TorchV2:
-    """``torch.nn.functional.scaled_mm`` with the recipe told; B scales are [nb, kb padded to 4], transposed."""
+    """``torch.nn.functional.scaled_mm`` with the recipe told; 128x128 scales are [kb padded to 4, blocks]."""
 
     name = "torch-v2"
     api = "v2"
@@ -32,9 +32,9 @@ class TorchV2:
         return False, "block-scaled scaled_mm requires CUDA with compute capability 90 (Hopper), or XPU."
 
     def can_implement(self, problem: Problem) -> Answer:
-        """The one recipe that this backend lays scales out for."""
-        if problem.recipe != "1x128-128x128":
-            return False, "lays scales out for 1x128 activations and 128x128 weights only."
+        """Every recipe, for e4m3fn on both sides: v2 checks that."""
+        if (problem.a, problem.b) != ("e4m3fn", "e4m3fn"):
+            return False, "block scales in scaled_mm require float8_e4m3fn on both sides."
         return True, None
 
     def apply_block_scaled_mm(
@@ -44,16 +44,19 @@ class TorchV2:
         from torch.nn.functional import ScalingType, scaled_mm
 
         rows = A.shape[0]
+        by_row, by_block = ScalingType.BlockWise1x128, ScalingType.BlockWise128x128
+        a_blocked, b_blocked = (side == "128x128" for side in recipe.split("-"))
         if A.is_cuda:
-            A, As = pad_rows(A, As, multiple=4)
-        scale_b = Bs if A.device.type == "xpu" else pad_columns(Bs, multiple=4)
-        out = scaled_mm(
-            A,
-            B.t(),
-            As,
-            ScalingType.BlockWise1x128,
-            scale_b.t(),
-            ScalingType.BlockWise128x128,
-            output_dtype=out_dtype,
-        )
+            A, As = (pad_rows(A, multiple=4), As if a_blocked else pad_scale_rows(As, multiple=4))
+        scale_a, scale_b = (_scale(s, blocked) for s, blocked in ((As, a_blocked), (Bs, b_blocked)))
+        kinds = (by_block if a_blocked else by_row, by_block if b_blocked else by_row)
+        out = scaled_mm(A, B.t(), scale_a, kinds[0], scale_b, kinds[1], output_dtype=out_dtype)
         return out[:rows]
+
+
+def _scale(scale: Tensor, blocked: bool) -> Tensor:
+    """A scale as v2 wants it: by row [R, kb] column-major; by block transposed, K blocks padded to 4 except on XPU."""
+    if not blocked:
+        return scale.t().contiguous().t()
+    multiple = 1 if scale.device.type == "xpu" else 4
+    return pad_columns(scale, multiple=multiple).t()

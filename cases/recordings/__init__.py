@@ -1,0 +1,9 @@
+"""Hardware recordings: what real kernels returned, as raw bits, with where that was.
+
+A file a library version. Operands are named by case id and seed and checked by digest; outputs are compressed raw
+bytes. See docs/recordings.md for how to add one.
+"""
+
+from cases.recordings.store import Provenance, Recording, load_recordings, recorded_libraries, save_recordings
+
+__all__ = ["Provenance", "Recording", "load_recordings", "recorded_libraries", "save_recordings"]

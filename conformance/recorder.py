@@ -1,0 +1,98 @@
+"""`conformance record`: add hardware recordings for the library at hand."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from torch import Tensor
+
+from cases import Case
+from cases.operands import Operands, build_operands
+from cases.recordings import Provenance, Recording, save_recordings
+from cases.recordings.selection import to_record
+from cases.recordings.store import pack
+from conformance.backends.padding import versions
+from conformance.backends.protocol import Backend
+from conformance.presentation import present
+from conformance.reporting import driver_version
+from conformance.request import Request
+from conformance.session import Session
+from reference import SM90, Arithmetic, emulate_block_scaled_mm, infer_split_k
+from reference.arithmetic import ScaleOrder
+from reference.splitk import same_bits
+
+
+def variations(arithmetic: Arithmetic, recipe: str) -> dict[str, tuple[Arithmetic, ...]]:
+    """Every parameter of ``arithmetic`` with the other values that a recording should tell from its own."""
+    orders = [order for order in get_args(ScaleOrder) if order != arithmetic.order(recipe)]
+    return {
+        "group": (replace(arithmetic, group=16), replace(arithmetic, group=64)),
+        "fraction_bits": tuple(replace(arithmetic, fraction_bits=bits) for bits in (12, 14, 25)),
+        "alignment": (replace(arithmetic, alignment="floor"), replace(arithmetic, alignment="nearest")),
+        "normalisation": (replace(arithmetic, normalisation="floor"), replace(arithmetic, normalisation="nearest")),
+        "promotion": (replace(arithmetic, promotion=64), replace(arithmetic, promotion=256)),
+        "scale_order": tuple(replace(arithmetic, scale_order=order) for order in orders),
+        "fused": (replace(arithmetic, fused=False),),
+    }
+
+
+def record(request: Request, path: Path) -> int:
+    """Record every case of the selection that the backends compute; returns how many. Raises UsageError."""
+    session = Session.open(request)
+    found = [r for backend in session.backends for r in _record(backend, session)]
+    save_recordings(path, _provenance(session), found)
+    return len(found)
+
+
+def _provenance(session: Session) -> Provenance:
+    return Provenance(
+        gpu=session.platform.device_name,
+        arch=session.platform.arch,
+        driver=driver_version(session),
+        torch=session.platform.torch_version,
+        cublas=versions().get("cublas", ""),
+        date=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        command=" ".join(["conformance", *sys.argv[1:]]),
+    )
+
+
+def _record(backend: Backend, session: Session) -> Iterator[Recording]:
+    for case in to_record(backend.name):
+        if backend.can_implement(case.problem)[0]:
+            operands = build_operands(case, seed=session.seed, device=session.device)
+            try:
+                out = backend.apply(present(operands).tensors, case.problem)
+            except Exception as error:  # a refusal is no recording; say so and go on
+                sys.stderr.write(f"{backend.name} {case.id}: {type(error).__name__}: {str(error)[:160]}\n")
+                continue
+            assert isinstance(out, Tensor)
+            yield _recording(backend, case, operands, out, session.seed)
+
+
+def _recording(backend: Backend, case: Case, operands: Operands, out: Tensor, seed: int) -> Recording:
+    fit = infer_split_k(*operands.tensors, out, recipe=case.problem.recipe)
+    if fit.plan is None:
+        sys.stderr.write(f"{backend.name} {case.id}: {fit.explained} of {fit.total} elements are explained\n")
+    pins = pinned(case, operands, out, fit.plan) if fit.plan is not None else ()
+    return Recording(case.id, backend.name, operands.digest, pack(out), fit.plan, pins, seed)
+
+
+def pinned(case: Case, operands: Operands, out: Tensor, plan: int) -> tuple[str, ...]:
+    """The parameters of SM90 whose every other value gives other bits than ``out``."""
+
+    def gives(arithmetic: Arithmetic) -> bool:
+        other = emulate_block_scaled_mm(
+            *operands.tensors, recipe=case.problem.recipe, out_dtype=out.dtype, arithmetic=arithmetic, split_k=plan
+        )
+        return bool(same_bits(other, out).all())
+
+    return tuple(
+        name
+        for name, others in variations(SM90, case.problem.recipe).items()
+        if not any(gives(other) for other in others)
+    )

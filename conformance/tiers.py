@@ -1,0 +1,90 @@
+"""The tiers that a result's values are held to: exact, bound, bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torch import Tensor
+
+from cases import Case
+from conformance.evidence import Evidence
+from conformance.measure import measure_bits, measure_bound, measure_exact
+from conformance.verdict import Measured, Reason, Verdict
+from reference import Arithmetic, infer_split_k
+
+BOUND_BESIDE_BITS = 1 << 31
+"""Multiply-accumulates up to which err/bound is measured beside bits that already settle the verdict."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The arithmetic that a result is held to, and how strictly.
+
+    A ``declared`` one must explain every bit; an ``expected`` one is noted as confirmed or not; of the bit model itself
+    (``bound``) only the error bound is used, since it must not be its own judge.
+    """
+
+    arithmetic: Arithmetic
+    strength: Literal["declared", "expected", "bound"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason from the closed vocabulary, a sentence, and the numbers."""
+
+    verdict: Verdict
+    reason: Reason | str = ""
+    detail: str = ""
+    measured: Measured | None = None
+
+
+def failed(reason: Reason, detail: str, measured: Measured | None = None) -> Judgement:
+    """The judgement ``failed``."""
+    return Judgement("failed", reason, detail, measured)
+
+
+def judge_values(case: Case, evidence: Evidence, claim: Claim | None, out: Tensor) -> Judgement:
+    """The verdict on the values of ``out``, which has the right form."""
+    if case.family.tier == "exact":
+        return _unless_wrong("wrong-values", measure_exact(out, evidence.exact, evidence.reference))
+    if claim is None or claim.strength == "bound":
+        return _unless_wrong("out-of-bound", _measure_bound(evidence, claim, out))
+    return _judge_bits(case, evidence, claim, out)
+
+
+def _unless_wrong(reason: Reason, measured: Measured) -> Judgement:
+    return failed(reason, _sentence(measured), measured) if measured.wrong else Judgement("passed", measured=measured)
+
+
+def _measure_bound(evidence: Evidence, claim: Claim | None, out: Tensor) -> Measured:
+    expectation = evidence.expectation(claim.arithmetic if claim else None)
+    return measure_bound(out, expectation, evidence.reference)
+
+
+def _judge_bits(case: Case, evidence: Evidence, claim: Claim, out: Tensor) -> Judgement:
+    """An arithmetic that gives every bit settles the matter; where it does not, the bound is asked first."""
+    fit = infer_split_k(*evidence.operands.tensors, out, recipe=case.problem.recipe, arithmetic=claim.arithmetic)
+    if case.family.tier == "bound" and (fit.plan is None or case.problem.macs <= BOUND_BESIDE_BITS):
+        measured = _measure_bound(evidence, claim, out)
+    else:
+        # Beside every bit explained, or for special values, no distance from the exact value is wrong.
+        measured = replace(measure_exact(out, evidence.exact, evidence.reference), wrong=0, first_wrong=())
+    explained = measure_bits(measured, fit, claim.arithmetic.name)
+    if fit.plan is not None:
+        return Judgement("passed", measured=replace(explained, wrong=0, first_wrong=()))
+    if measured.wrong:
+        return failed("out-of-bound", _sentence(measured), explained)
+    if claim.strength == "expected" and case.family.tier == "bound":
+        return Judgement("passed", measured=replace(explained, arithmetic="unconfirmed"))
+    said = f"{claim.arithmetic.name} explains {fit.explained} of {fit.total} elements"
+    return failed("unexplained-bits", said, explained)
+
+
+def _sentence(measured: Measured) -> str:
+    first = measured.first_wrong[0]
+    share = measured.wrong / measured.elements
+    return (
+        f"{measured.wrong} of {measured.elements} elements ({share:.1%}) are wrong, the first at "
+        f"({first.row}, {first.column}): {float.fromhex(first.actual):.8g} for {float.fromhex(first.expected):.8g}"
+    )
