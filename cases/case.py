@@ -38,21 +38,28 @@ def parse_case(text: str) -> Case:
     match = _ID.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
-    family, out = match["family"], match["out"]
-    if family not in FAMILIES:
-        raise ValueError(f"{text!r} names an unknown value family; choose one of {', '.join(FAMILIES)}")
-    if out not in OUT_DTYPES:
-        raise ValueError(f"{text!r} names an unknown output dtype; choose one of {', '.join(OUT_DTYPES)}")
-    formats = (match["a"] or "e4m3fn", match["b"] or "e4m3fn")
-    if match["recipe"] not in RECIPES or not set(formats) <= set(OPERAND_FORMATS):
-        raise ValueError(
-            f"{text!r} names an unknown recipe or operand format; choose of {', '.join(RECIPES)} and "
-            f"{', '.join(OPERAND_FORMATS)}"
-        )
-    if any(int(match[size]) < 1 for size in "mnk"):
+    formats = {side: match[side] or "e4m3fn" for side in "ab"}
+    for what, value, choices in (
+        ("recipe", match["recipe"], RECIPES),
+        ("operand format", formats["a"], OPERAND_FORMATS),
+        ("operand format", formats["b"], OPERAND_FORMATS),
+        ("output dtype", match["out"], tuple(OUT_DTYPES)),
+        ("value family", match["family"], tuple(FAMILIES)),
+    ):
+        if value not in choices:
+            raise ValueError(f"{text!r} names an unknown {what}; choose one of {', '.join(choices)}")
+    m, n, k = (int(match[size]) for size in "mnk")
+    problem = Problem(m, n, k, match["out"], match["recipe"], **formats)
+    return _buildable(Case(problem, FAMILIES[match["family"]], int(match["seed"])), text)
+
+
+def _buildable(case: Case, text: str) -> Case:
+    """``case``, unless it has no operands or its id is not ``text`` to the letter: no case has two ids."""
+    problem = case.problem
+    if min(problem.m, problem.n, problem.k) < 1:
         raise ValueError(f"{text!r} has an empty operand; M, N and K start at 1")
-    problem = Problem(int(match["m"]), int(match["n"]), int(match["k"]), out, match["recipe"], *formats)
-    case = Case(problem, FAMILIES[family], int(match["seed"]))
+    if case.id != text:
+        raise ValueError(f"{text!r} is no case id; did you mean {case.id}?")
     reason = case.family.why_not(problem)
     if reason:
         raise ValueError(f"{text!r} cannot be built: {reason}")

@@ -38,8 +38,8 @@ def quantised_normal(problem: Problem, stream: Stream) -> Values:
     recipe = recipe_of(problem.recipe)
     x = _normal(stream.child("x"), problem.m, problem.k, recipe.a_rows)
     w = _normal(stream.child("w"), problem.n, problem.k, recipe.b_rows) * 2.0**-4
-    a, sa = _quantise(x, recipe.a_rows)
-    b, sb = _quantise(w, recipe.b_rows)
+    a, sa = _quantise(x, recipe.a_rows, problem.a_dtype)
+    b, sb = _quantise(w, recipe.b_rows, problem.b_dtype)
     return a, b, sa, sb
 
 
@@ -50,8 +50,10 @@ def _normal(stream: Stream, rows: int, k: int, per_scale: int) -> Tensor:
     return stream.child("values").normal(rows, k) * spread
 
 
-def _quantise(x: Tensor, per_scale: int) -> tuple[Tensor, Tensor]:
-    return per_token_group_quant_fp8(x, 128) if per_scale == 1 else per_block_quant_fp8(x)
+def _quantise(x: Tensor, per_scale: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    if per_scale == 1:
+        return per_token_group_quant_fp8(x, 128, dtype=dtype)
+    return per_block_quant_fp8(x, dtype=dtype)
 
 
 def tagged_integers(problem: Problem, stream: Stream) -> Values:

@@ -117,6 +117,19 @@ def probe(backend: Backends = None, device: Device = None, as_json: Json = False
 
 
 @app.command()
+def bench(backend: Backends = None, device: Device = None, as_json: Json = False) -> None:
+    """Time the engines of the bit model, the reference and backends side by side, and what padding M costs."""
+    from conformance.benchmark import bench as run_bench
+    from conformance.benchmark import render
+
+    document = run_bench(tuple(backend or ()), device)
+    if as_json:
+        _print(document, True, list)
+    else:
+        render(document)
+
+
+@app.command()
 def record(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the recordings (JSON).")],
     backend: Backends = None,

@@ -30,7 +30,9 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = ()) ->
     doubt = _doubt(lines, counts, require)
     if doubt:
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}")
+    unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
+    noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
+    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}")
 
 
 def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str]) -> str:

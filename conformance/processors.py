@@ -20,4 +20,6 @@ def share_among(workers: int) -> None:
     """Give this process one of ``workers`` shares of the processors: more threads than processors make all crawl."""
     import torch
 
-    torch.set_num_threads(max(1, torch.get_num_threads() // workers))
+    threads = max(1, torch.get_num_threads() // workers)
+    torch.set_num_threads(threads)
+    os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))

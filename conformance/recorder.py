@@ -57,7 +57,7 @@ def _provenance(session: Session) -> Provenance:
         torch=session.platform.torch_version,
         cublas=versions().get("cublas", ""),
         date=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
-        command=" ".join(["conformance", *sys.argv[1:]]),
+        command=" ".join(["conformance record FILE", *(f"--backend {backend.spec}" for backend in session.backends)]),
     )
 
 

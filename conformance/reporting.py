@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from conformance.request import Request
     from conformance.session import Session
 
-ITEM = re.compile(r"::test_\w+\[(?P<backend>[^/\]]+)/(?P<id>gemm/.+)\]$")
+ITEM = re.compile(r"(^|/)test_products\.py::test_product\[(?P<backend>[^/\]]+)/(?P<id>gemm/.+)\]$")
+"""Node ids of the suite's items, from whichever root; workers of pytest-xdist send nothing else before they run."""
 Key = tuple[str, str]
 
 

@@ -18,7 +18,7 @@ from reference.walk import SUBGROUP, BlockFacts, Order, walk_error
 UNIT = 2.0**-24
 UNDERFLOW = 2.0**-150
 """Half the smallest float32: what fl32(sA * sB) may lose when it underflows."""
-UNDECLARED = tuple(Order(group, 13, backward) for group in (16, 32) for backward in (False, True))
+UNDECLARED = tuple(Order(group, 13, 14, backward) for group in (16, 32) for backward in (False, True))
 """The coarsest published unit in both group sizes and from both ends; others err less."""
 
 
@@ -119,7 +119,9 @@ class _Blocks:
         gross = a.abs() @ b.abs()
         facts = self._facts(blocks, tile)
         if arithmetic is not None:
-            alignment = walk_error(facts, Order(arithmetic.group, arithmetic.fraction_bits))
+            alignment = walk_error(
+                facts, Order(arithmetic.group, arithmetic.fraction_bits, arithmetic.significant_bits)
+            )
         else:
             alignment = 2 * _largest([walk_error(facts, order) for order in UNDECLARED]) + BLOCK * UNIT * gross
         return facts.sums.sum(0), gross, alignment

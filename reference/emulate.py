@@ -60,7 +60,7 @@ def emulate_plans(
 
     ``sa`` [kb, M] and ``sb`` [kb, N] are scales by row and column. ``chosen`` picks the chunks that are added.
     """
-    unit = engine_for(A.device, arithmetic, name=engine)
+    unit = engine_for(A.device, arithmetic, macs=A.shape[0] * B.numel(), name=engine)
     order = arithmetic.order(recipe)
     sa, sb = (scales_between(scale, arithmetic) for scale in (sa, sb))
     for tile, products in unit.products(A, B, arithmetic):

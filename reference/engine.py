@@ -15,7 +15,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from reference.arithmetic import Arithmetic, ScaleOrder
+from reference.arithmetic import SM90, Arithmetic, ScaleOrder
 from reference.blocks import BLOCK
 from reference.dot import iter_block_products
 from reference.promote import Chosen, promote
@@ -95,6 +95,10 @@ def is_plain(arithmetic: Arithmetic) -> bool:
     )
 
 
+WORTH_COMPILING = 1 << 25
+"""Multiply-accumulates from which a compiled engine is chosen by itself: below, loading it takes longer than eager."""
+
+
 @cache
 def load(name: str) -> Engine | str:
     """The engine called ``name``, or why it is not to be had here. Raises ValueError for an unknown name."""
@@ -111,18 +115,38 @@ def load(name: str) -> Engine | str:
     return engine
 
 
+@cache
+def _fault_of(name: str, device: torch.device) -> str | None:
+    """What is wrong with a compiled engine on ``device``, or None: it has to give eager's bits before it is trusted."""
+    engine = load(name)
+    assert not isinstance(engine, str)
+    codes = torch.arange(7 * 160, device=device).mul(37).bitwise_and(0xFF).to(torch.uint8).reshape(7, 160)
+    operand = torch.where(codes & 0x7F == 0x7F, 0, codes).view(torch.float8_e4m3fn)
+    try:
+        results = [unit.products(operand, operand, SM90) for unit in (engine, Eager())]
+        compiled, eager = (torch.cat([part.flatten() for _, part in parts]) for parts in results)
+    except Exception as error:  # a compiler may fail in any way
+        return f"{PACKAGES[name]} fails here ({type(error).__name__}: {str(error)[:200]})"
+    return None if torch.equal(compiled, eager) else f"{PACKAGES[name]} computes other bits than eager torch here"
+
+
 def why_not(name: str, device: torch.device, arithmetic: Arithmetic) -> str | None:
     """Why the engine called ``name`` cannot compute ``arithmetic`` on ``device`` here, or None."""
     engine = load(name)
-    return engine if isinstance(engine, str) else engine.why_not(device, arithmetic)
+    if isinstance(engine, str):
+        return engine
+    return engine.why_not(device, arithmetic) or (_fault_of(name, device) if name != "eager" else None)
 
 
-def engine_for(device: torch.device, arithmetic: Arithmetic, *, name: str | None = None) -> Engine:
-    """The fastest engine for ``arithmetic`` on ``device``, or the one called ``name``.
+def engine_for(
+    device: torch.device, arithmetic: Arithmetic, *, macs: int = WORTH_COMPILING, name: str | None = None
+) -> Engine:
+    """The fastest engine for a product of ``macs`` in ``arithmetic`` on ``device``, or the one called ``name``.
 
     Raises ValueError when that one is unknown or cannot compute this here.
     """
-    for candidate in (name,) if name else ENGINES:
+    by_itself = ENGINES if macs >= WORTH_COMPILING or device.type != "cpu" else ("eager",)
+    for candidate in (name,) if name else by_itself:
         reason = why_not(candidate, device, arithmetic)
         if reason is None:
             engine = load(candidate)

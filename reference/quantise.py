@@ -73,24 +73,27 @@ def per_token_group_quant_fp8(
     groups = _pad_last(x.float(), group_size).reshape(*x.shape[:-1], ceil_div(k, group_size), group_size)
     scales = _scales(groups.abs().amax(-1), dtype, eps=eps, use_ue8m0=use_ue8m0)
     q = _quantise(groups, scales.unsqueeze(-1), dtype).flatten(-2)[..., :k].contiguous()
-    if column_major_scales:
-        rows = scales.shape[-2] if scales.ndim > 1 else 1
-        leading = ceil_div(rows, 4) * 4 if tma_aligned_scales else rows
-        scales = _column_major(scales.reshape(*scales.shape[:-2], rows, scales.shape[-1]), leading)
+    if column_major_scales and scales.ndim > 1:
+        rows = scales.shape[-2]
+        scales = _column_major(scales, ceil_div(rows, 4) * 4 if tma_aligned_scales else rows)
     return q, scales
 
 
 def per_block_quant_fp8(
-    w: Tensor, block_size: tuple[int, int] = (128, 128), use_ue8m0: bool = False
+    w: Tensor,
+    block_size: tuple[int, int] = (128, 128),
+    use_ue8m0: bool = False,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Quantise a weight ``w`` [N, K] to e4m3fn with one scale per block of ``block_size`` (rows of N, columns of K).
+    """Quantise a weight ``w`` [N, K] with one scale per block of ``block_size`` (rows of N, columns of K).
 
-    Returns ``q`` [N, K] and float32 ``scales`` [ceil(N/bn), ceil(K/bk)]; ragged blocks use their own elements.
+    Returns ``q`` [N, K] in FP8 ``dtype`` (e4m3fn unless given) and float32 ``scales`` [ceil(N/bn), ceil(K/bk)]; ragged
+    blocks use their own elements.
     Raises ValueError unless ``w`` is a matrix.
     """
     if w.ndim != 2:
         raise ValueError(f"w must be a matrix [N, K], got shape {tuple(w.shape)}")
-    dtype = torch.float8_e4m3fn
+    dtype = dtype or torch.float8_e4m3fn
     (n, k), (block_n, block_k) = w.shape, block_size
     padded = torch.nn.functional.pad(w.float(), (0, -k % block_k, 0, -n % block_n))
     blocks = padded.reshape(ceil_div(n, block_n), block_n, ceil_div(k, block_k), block_k)

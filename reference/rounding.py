@@ -32,11 +32,10 @@ def fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
 def admissible_interval(exact: Tensor, error: Tensor, out_dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Smallest and largest ``out_dtype`` result of a value within ``error`` of ``exact`` (float64), as float64.
 
-    Rounding is monotone, so every correctly rounded result lies between the two ends, the overflow to infinity
-    included. The extra 2^-23 covers the detour through float32 that the ends take here.
+    Rounding is monotone, so every correctly rounded result lies between the two correctly rounded ends, the overflow to
+    infinity included.
     """
-    slack = error + exact.abs() * 2.0**-23
-    low, high = ((exact + side * slack).float().to(out_dtype).double() for side in (-1, 1))
+    low, high = (round_to(exact + side * error, out_dtype).double() for side in (-1, 1))
     return low, high
 
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from reference.blocks import BLOCK, Recipe, k_blocks, scale_rows
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 CPU_TILE = 1 << 15
 """Elements of a plane: as many as torch works on in one thread. Tiles, not planes, are what processors share, so that
 no thread ever waits for another one within a plane: beside a busy process that costs a factor of ten."""

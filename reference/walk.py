@@ -1,7 +1,7 @@
 """How far alignment and truncation can take the dot product of one K block: the walk behind the error bound.
 
 A unit that keeps F fraction bits loses less than 2^(emax - F) for every term whose lowest bit lies below that, and
-cuts the sum to F + 1 significant bits. Both follow from the inputs: emax from the exponents of the products and from
+cuts the sum to its significant bits, F + 1 or the 24 of a float32. Both follow from the inputs: emax from the exponents of the products and from
 an upper bound of the running value, which is its exact partial sum plus the error so far. See docs/arithmetic.md.
 """
 
@@ -26,6 +26,7 @@ class Order:
 
     group: int
     fraction_bits: int
+    significant_bits: int
     backward: bool = False
 
     def spans(self) -> Sequence[range]:
@@ -66,7 +67,7 @@ def walk_error(facts: BlockFacts, order: Order) -> Tensor:
         cut = _count_cut(facts, span, threshold) + min(step, 1)
         total = total + facts.sums[span.start : span.stop].sum(0)
         error = error + cut * _power(threshold)
-        error = error + _power(floor_log2(total.abs() + error) - order.fraction_bits)
+        error = error + _power(floor_log2(total.abs() + error) - (order.significant_bits - 1))
     return error
 
 

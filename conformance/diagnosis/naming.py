@@ -104,7 +104,7 @@ class _Bitwise(_Comparison):
     recipe: str
 
     def matches(self, reading: Reading, out: Tensor) -> Iterator[tuple[int | None, Tensor]]:
-        tried = plans(reading.sa.shape[0])
+        tried = plans(reading.sa.shape[0], self.recipe)
         matches = [torch.empty(out.shape, dtype=torch.bool, device=out.device) for _ in tried]
         for tile, results in emulate_plans(
             reading.A,

@@ -27,7 +27,7 @@ class Suspect:
 
 def suspects(right: Reading, memory: Memory) -> Iterator[Suspect]:
     """Every single fault of the catalogue that differs from the ``right`` reading of these operands."""
-    for family in (_layouts, _neighbours, _collapsed, _formats, _k_tails, _shifts, _chunks, _stores):
+    for family in (_layouts, _neighbours, _collapsed, _formats, _k_tails, _shifts, _stores, _chunks):
         for suspect in family(right, memory):
             if _differs(suspect.reading, right):
                 yield suspect
