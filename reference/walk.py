@@ -1,8 +1,9 @@
 """How far alignment and truncation can take the dot product of one K block: the walk behind the error bound.
 
 A unit that keeps F fraction bits loses less than 2^(emax - F) for every term whose lowest bit lies below that, and
-cuts the sum to its significant bits, F + 1 or the 24 of a float32. Both follow from the inputs: emax from the exponents of the products and from
-an upper bound of the running value, which is its exact partial sum plus the error so far. See docs/arithmetic.md.
+cuts the sum to its significant bits, F + 1 or the 24 of a float32. Both losses follow from the inputs: emax from the
+exponents of the products and from an upper bound of the running value, which is its exact partial sum plus the error
+so far. See docs/arithmetic.md.
 """
 
 from __future__ import annotations

@@ -267,18 +267,18 @@ def interval(exact: float, error: float, dtype: torch.dtype) -> tuple[float, flo
 @pytest.mark.parametrize(
     ("dtype", "exact", "expected"),
     [
-        (torch.bfloat16, 257.0, (256.0, 258.0)),
-        (torch.bfloat16, -259.0, (-260.0, -258.0)),
+        (torch.bfloat16, 257.0, (256.0, 256.0)),
+        (torch.bfloat16, -259.0, (-260.0, -260.0)),
         (torch.bfloat16, 256.0, (256.0, 256.0)),
         (torch.bfloat16, 256.9, (256.0, 256.0)),
-        (torch.float16, 2049.0, (2048.0, 2050.0)),
+        (torch.float16, 2049.0, (2048.0, 2048.0)),
         (torch.float16, 2048.0, (2048.0, 2048.0)),
-        (torch.float16, 65520.0, (65504.0, math.inf)),
-        (torch.float16, -65520.0, (-math.inf, -65504.0)),
+        (torch.float16, 65520.0, (math.inf, math.inf)),
+        (torch.float16, -65520.0, (-math.inf, -math.inf)),
         (torch.float32, 0.0, (0.0, 0.0)),
     ],
 )
-def test_interval_of_an_exact_value_ends_at_its_neighbours(
+def test_interval_of_an_exact_value_is_its_correctly_rounded_result(
     dtype: torch.dtype, exact: float, expected: tuple[float, float]
 ) -> None:
     actual = interval(exact, 0.0, dtype)
