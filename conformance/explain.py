@@ -35,7 +35,8 @@ def _explain(assignment: Assignment, session: Session) -> dict[str, Any]:
     outcome = call(assignment, evidence)
     judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
     record: CaseRecord = assignment.record(judgement, input_digest=evidence.operands.digest)
-    document = record.to_json()
+    platform = session.platform
+    document = {**record.to_json(), "device_name": platform.device_name, "torch": platform.torch_version}
     if judgement.measured is not None and isinstance(outcome.returned, Tensor):
         document["finding"] = finding(assignment, evidence, outcome.returned, judgement.verdict)
     return document
@@ -94,6 +95,7 @@ def render(documents: list[dict[str, Any]]) -> None:
     for document in documents:
         lines = [
             f"{document['backend']}  {document['id']}",
+            f"  on       {document['path']} ({document['device_name']}), torch {document['torch']}",
             f"  owed     {document.get('expected', '')}",
             f"  verdict  {document['verdict']} {document['reason']}".rstrip(),
             f"  detail   {document['detail']}" if document.get("detail") else "",
