@@ -7,6 +7,7 @@ explained; one that writes there, or into an operand, is found out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -75,16 +76,17 @@ def _band(name: str, operand: Tensor, *, behind: int = 0, column_major: bool = F
     rear = -(-max(GUARD, behind) // GUARD) * GUARD + -size % 256
     buffer = torch.empty(GUARD + size + rear, dtype=torch.uint8, device=operand.device)
     payload = slice(GUARD, GUARD + size)
-    buffer[:GUARD] = _guard(name, GUARD, operand)
+    buffer[:GUARD] = _guard(name, GUARD, operand.dtype, operand.device)
     buffer[payload] = stored.reshape(-1).view(torch.uint8)
-    buffer[payload.stop :] = _guard(name, rear, operand)
+    buffer[payload.stop :] = _guard(name, rear, operand.dtype, operand.device)
     view = buffer[payload].view(operand.dtype).reshape(stored.shape)
     return Banded(name, view.t() if column_major else view, buffer, buffer.clone(), payload)
 
 
-def _guard(name: str, size: int, operand: Tensor) -> Tensor:
+@lru_cache(maxsize=64)
+def _guard(name: str, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Plausible but loud contents: distinct scales around 1000 beside float32, large finite codes beside FP8."""
-    stream = Stream(f"guard/{name}", operand.device)
-    if operand.dtype == torch.float32:
+    stream = Stream(f"guard/{name}", device)
+    if dtype == torch.float32:
         return stream.floats(10, 12, -(-size // 4)).view(torch.uint8)[:size]
     return (stream.octets(size) & 0x87) | 0x68

@@ -45,7 +45,7 @@ def _check_workers(workers: str | None) -> None:
 
 def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None) -> list[str]:
     """Arguments of a pytest session that no configuration of the current folder reaches."""
-    arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider"]
+    arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
     arguments += [
         "-q",

@@ -12,7 +12,7 @@ from reference.arithmetic import Arithmetic
 from reference.blocks import BLOCK, DEFAULT_RECIPE, check_operands, k_blocks, recipe_of
 from reference.formats import NO_EXPONENT, decode, exponents, format_of
 from reference.rounding import admissible_interval
-from reference.tiles import Tile, budget, in_parallel, lanes_first, scales_by_row, tiles
+from reference.tiles import Tile, budget, lanes_first, scales_by_row, tiles
 from reference.walk import SUBGROUP, BlockFacts, Order, walk_error
 
 UNIT = 2.0**-24
@@ -49,10 +49,8 @@ def expect(
     exact = torch.empty(m, n, dtype=torch.float64, device=A.device)
     error = torch.empty_like(exact)
     operands = _Blocks.of(A, B, As, Bs, recipe)
-    parts = list(tiles(m, n, limit=budget(A)))
-    results = in_parallel(lambda tile: operands.expect(tile, arithmetic), parts, A.device)
-    for tile, result in zip(parts, results, strict=True):
-        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = result
+    for tile in tiles(m, n, limit=budget(A)):
+        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = operands.expect(tile, arithmetic)
     return Expectation(exact, error)
 
 

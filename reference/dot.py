@@ -17,7 +17,7 @@ from torch import Tensor
 
 from reference.arithmetic import Arithmetic, Rounding
 from reference.formats import NO_EXPONENT, decode, exponents
-from reference.tiles import Tile, budget, in_parallel, lanes_first, tiles
+from reference.tiles import Tile, budget, lanes_first, tiles
 
 LOWEST = -45
 """Below every exponent that a product or a running value can have: nothing is there to be aligned."""
@@ -115,14 +115,9 @@ def iter_block_products(A: Tensor, B: Tensor, arithmetic: Arithmetic) -> Iterato
     """The dot products between promotions of A [M,K] and B [N,K], tile by tile: float32 [blocks, rows, cols]."""
     lanes = Lanes.of(A, B, arithmetic)
     limit = budget(A)
-    blocks = lanes.a.shape[1]
-
-    def compute(part: tuple[Tile, slice]) -> Tensor:
-        return block_products(lanes.at(part[1], part[0]), arithmetic).float()
-
     for tile in tiles(A.shape[0], B.shape[0], limit=limit):
         rows, cols = tile.shape
         at_once = max(1, limit // (rows * cols))
-        parts = [(tile, slice(i, i + at_once)) for i in range(0, blocks, at_once)]
-        products = list(in_parallel(compute, parts, A.device))
-        yield tile, torch.cat(products) if products else torch.zeros(0, rows, cols, device=A.device)
+        starts = range(0, lanes.a.shape[1], at_once)
+        parts = [block_products(lanes.at(slice(i, i + at_once), tile), arithmetic) for i in starts]
+        yield tile, torch.cat(parts).float() if parts else torch.zeros(0, rows, cols, device=A.device)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
-import torch
 from torch import Tensor
 
 from reference.blocks import BLOCK, Recipe, k_blocks, scale_rows
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-CPU_TILE = 1 << 15
-"""Elements of a plane: as many as torch works on in one thread. Tiles, not planes, are what processors share, so that
-no thread ever waits for another one within a plane: beside a busy process that costs a factor of ten."""
+CPU_TILE = 1 << 18
+"""Elements of a plane: enough for threads that sleep between operations to be worth waking, still within the caches."""
 GPU_TILE = 1 << 21
 """Elements of a plane that fill a GPU and leave its memory to the kernel under test."""
 
@@ -37,16 +31,6 @@ class Tile:
 def budget(x: Tensor) -> int:
     """Elements that one plane should have on the device of ``x``."""
     return CPU_TILE if x.device.type == "cpu" else GPU_TILE
-
-
-def in_parallel(compute: Callable[[Item], Result], items: Iterable[Item], device: torch.device) -> Iterator[Result]:
-    """``compute`` of every item, in order; on a CPU by as many threads as torch has, on a GPU one after the other."""
-    threads = torch.get_num_threads() if device.type == "cpu" else 1
-    if threads == 1:
-        yield from map(compute, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(compute, items)
 
 
 def tiles(m: int, n: int, *, limit: int) -> Iterator[Tile]:

@@ -288,6 +288,14 @@ def test_standard_holds_every_pair_of_sizes_in_every_family(
         assert {(x, y) for x in first for y in second} <= actual
 
 
+@pytest.mark.parametrize("profile", ["quick", "standard", "full", "survey"])
+@pytest.mark.parametrize("out", list(OUT_DTYPES))
+def test_every_output_dtype_has_its_share(profile: Profile, out: str) -> None:
+    outs = [case.problem.out for case in plan(profile)]
+
+    assert outs.count(out) * 4 >= len(outs)
+
+
 @pytest.mark.parametrize("profile", ["quick", "standard"])
 def test_every_family_meets_every_output_dtype(profile: Profile) -> None:
     actual = {(case.family.name, case.problem.out) for case in plan(profile)}
