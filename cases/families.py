@@ -58,7 +58,7 @@ FAMILIES = {
             "uniform-codes",
             "bound",
             _always,
-            "faults of magnitude and of scales: every finite code equally often, independent scales with odd mantissas "
+            "faults of magnitude and of scales: every finite code, independent scales with odd mantissas "
             "over six binades on each side",
         ),
         Family(

@@ -12,6 +12,7 @@ from cases.families import scale_limit
 from cases.problem import Problem
 from cases.stream import Stream
 from reference.blocks import recipe_of
+from reference.dot import power_of_two
 from reference.quantise import per_block_quant_fp8, per_token_group_quant_fp8
 
 Values = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -19,7 +20,7 @@ Values = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def uniform_codes(problem: Problem, stream: Stream) -> Values:
-    """Every finite code equally often; scales of 24 random bits between 2^-10 and 2^-4."""
+    """Every finite code, NaN codes folded onto others; scales of 24 random bits between 2^-10 and 2^-4."""
     a = _finite(stream.child("A").octets(problem.m, problem.k), problem.a_dtype)
     b = _finite(stream.child("B").octets(problem.n, problem.k), problem.b_dtype)
     recipe = recipe_of(problem.recipe)
@@ -45,7 +46,7 @@ def quantised_normal(problem: Problem, stream: Stream) -> Values:
 
 def _normal(stream: Stream, rows: int, k: int, per_scale: int) -> Tensor:
     row_blocks, k_blocks = -(-rows // per_scale), -(-k // 128)
-    magnitude = torch.exp2((stream.child("magnitude").below(7, row_blocks, k_blocks) - 3).float())
+    magnitude = power_of_two(stream.child("magnitude").below(7, row_blocks, k_blocks) - 3)
     spread = magnitude.repeat_interleave(per_scale, 0)[:rows].repeat_interleave(128, 1)[:, :k]
     return stream.child("values").normal(rows, k) * spread
 
@@ -76,7 +77,7 @@ def tags(stream: Stream, rows: int, columns: int, *, limit: int) -> Tensor:
     """Integer scales 1 .. limit, float32 [rows, columns], in which neighbours differ.
 
     The residue modulo 3 follows (row + 2 * column) mod 3, which keeps neighbours apart in a row, in a column and on
-    falling diagonals; the rest is random, which leaves no shift, transposition or other leading dimension that maps
+    rising diagonals; the rest is random, which leaves no shift, transposition or other leading dimension that maps
     the pattern onto itself.
     """
     row = torch.arange(rows, device=stream.device)[:, None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import kernels
 import pytest
 import torch
@@ -118,12 +121,29 @@ def test_a_true_claim_is_explained_with_its_split(split_k: int | None, plan: int
     assert (record.verdict, record.measured and record.measured.plan) == ("passed", plan)
 
 
-@pytest.mark.parametrize("fraction_bits", [12, 14])
-def test_other_fraction_bits_are_told_from_the_declared_ones(fraction_bits: int) -> None:
-    other = Arithmetic("other", 32, fraction_bits, "test")
-    record = judged(Emulating(actual=other), f"{RAGGED}/fp32/uniform-codes/s0")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fraction_bits": 12},
+        {"fraction_bits": 14},
+        {"group": 16},
+        {"alignment": "nearest"},
+        {"normalisation": "nearest"},
+        {"promotion": 256},
+        {"fused": False},
+        {"scale_order": "a-then-b"},
+    ],
+    ids=str,
+)
+def test_every_other_arithmetic_is_told_from_the_declared_one(change: dict[str, Any]) -> None:
+    other = replace(SM90, name="other", **change)
+    record = judged(Emulating(actual=other), f"{RAGGED}/fp32/quantised-normal/s0")
 
-    assert (record.verdict, record.reason) == ("failed", "unexplained-bits")
+    # Promoting every 256 applies the scale of another K block, too, which leaves the bound.
+    expected = "out-of-bound" if "promotion" in change else "unexplained-bits"
+    assert (record.verdict, record.reason) == ("failed", expected)
+    assert record.measured is not None
+    assert record.measured.plan is None
 
 
 def test_a_pass_carries_its_numbers() -> None:

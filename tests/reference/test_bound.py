@@ -229,11 +229,11 @@ def slow_walk(a: list[Fraction], b: list[Fraction], group: int, bits: int) -> Fr
         cut = sum(exponent - 6 < largest - bits for exponent in exponents) + (1 if start else 0)
         total += sum(x * y for x, y in pairs)
         error += cut * Fraction(2) ** (largest - bits)
-        error += Fraction(2) ** (floor_log2(abs(total) + error) - bits)
+        error += Fraction(2) ** (floor_log2(abs(total) + error) - min(bits, 23))
     return error
 
 
-def slow_error(args: Operands, m: int, n: int, *, declared: bool) -> Fraction:
+def slow_error(args: Operands, m: int, n: int, arithmetic: Arithmetic | None) -> Fraction:
     A, B, As, Bs = args
     a, b = ([Fraction(v) for v in row.to(torch.float32).tolist()] for row in (A[m], B[n]))
     kb = As.shape[1]
@@ -243,8 +243,8 @@ def slow_error(args: Operands, m: int, n: int, *, declared: bool) -> Fraction:
     for i in range(kb):
         x, y = a[128 * i :][:128], b[128 * i :][:128]
         gross = sum((abs(p * q) for p, q in zip(x, y, strict=True)), Fraction(0))
-        if declared:
-            alignment = slow_walk(x, y, 32, 13)
+        if arithmetic is not None:
+            alignment = slow_walk(x, y, arithmetic.group, arithmetic.fraction_bits)
         else:
             walks = [slow_walk(p, q, group, 13) for group in (16, 32) for p, q in ((x, y), (x[::-1], y[::-1]))]
             alignment = 2 * max(walks) + 128 * u * gross
@@ -254,17 +254,28 @@ def slow_error(args: Operands, m: int, n: int, *, declared: bool) -> Fraction:
     return result
 
 
-@pytest.mark.parametrize("declared", [True, False])
+DERIVED = {
+    "undeclared": None,
+    "sm90": SM90,
+    "groups-of-16": Arithmetic("groups-of-16", group=16, fraction_bits=13, source="this test"),
+    "few-bits": Arithmetic("few-bits", group=32, fraction_bits=10, source="this test"),
+    "many-bits": Arithmetic("many-bits", group=32, fraction_bits=25, source="this test"),
+}
+
+
+@pytest.mark.parametrize("arithmetic", DERIVED.values(), ids=list(DERIVED))
 @pytest.mark.parametrize("distribution", ["normal", "spread"])
 @pytest.mark.parametrize("exponent", [0, -70], ids=["ordinary", "underflowing"])
-def test_the_error_is_the_one_of_the_derivation(distribution: str, declared: bool, exponent: int) -> None:
+def test_the_error_is_the_one_of_the_derivation(
+    distribution: str, arithmetic: Arithmetic | None, exponent: int
+) -> None:
     A, B, As, Bs = build(distribution, m=3, n=4, k=384)
     As[1] *= -1
     args = A, B, As * 2.0**exponent, Bs * 2.0**exponent
 
-    actual = expect(*args, arithmetic=SM90 if declared else None).error.tolist()
+    actual = expect(*args, arithmetic=arithmetic).error.tolist()
 
-    expected = [[float(slow_error(args, m, n, declared=declared)) for n in range(4)] for m in range(3)]
+    expected = [[float(slow_error(args, m, n, arithmetic)) for n in range(4)] for m in range(3)]
     assert [v for row in actual for v in row] == pytest.approx([v for row in expected for v in row], rel=1e-12, abs=0)
 
 
@@ -275,7 +286,7 @@ def test_zero_products_are_never_cut() -> None:
 
     actual = expect(*args, arithmetic=SM90).error.tolist()
 
-    expected = [[float(slow_error(args, m, n, declared=True)) for n in range(4)] for m in range(3)]
+    expected = [[float(slow_error(args, m, n, SM90)) for n in range(4)] for m in range(3)]
     assert [v for row in actual for v in row] == pytest.approx([v for row in expected for v in row], rel=1e-12)
 
 

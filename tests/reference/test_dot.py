@@ -196,7 +196,7 @@ few = settings(
     derandomize=True,
     deadline=None,
     database=None,
-    max_examples=60,
+    max_examples=200,
     phases=[Phase.generate],  # shrinking a failure would take minutes in the slow model
 )
 

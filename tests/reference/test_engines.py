@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 import torch
 
@@ -51,6 +53,15 @@ def test_compiled_engines_equal_eager_bit_for_bit(case_id: str, name: str, devic
             else:
                 actual = emulate_block_scaled_mm(*operands, **arguments, engine=name)
                 assert bool(same_bits(actual, expected).all())
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("arithmetic", [SM90, *OTHERS], ids=lambda a: a.name)
+def test_a_compiled_engine_whose_package_is_here_works(arithmetic: Arithmetic, device: str) -> None:
+    name = {"cpu": "numba", "cuda": "triton"}[device]
+    expected = None if find_spec(name) else f"needs the package {name}"
+
+    assert why_not(name, torch.device(device), arithmetic) == expected
 
 
 @pytest.mark.parametrize("device", DEVICES)
