@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn, Optional
 
 import typer
 
-from conformance.conclude import MISUSED
+from conformance.conclude import INCONCLUSIVE, MISUSED
 from conformance.errors import UsageError
 from conformance.processors import wait_politely
 
@@ -141,6 +141,9 @@ def record(
     from conformance.request import Request
 
     count = record_backends(Request(tuple(backend or ()), device, seed=seed), out)
+    if not count:
+        sys.stderr.write("conformance: INCONCLUSIVE: nothing was recorded, since no backend computes a product here\n")
+        raise typer.Exit(INCONCLUSIVE)
     sys.stdout.write(f"{count} recordings in {out}\n")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from cases import Case
@@ -21,9 +21,6 @@ from conformance.probe import Platform
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90
-
-if TYPE_CHECKING:
-    from conformance.session import Session
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     return Compute() if supported else Absent(f"{backend.name}: {reason}")
 
 
-def run_case(assignment: Assignment, session: Session) -> CaseRecord:
+def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> CaseRecord:
     """Build, call, judge. Raises only where the harness itself fails."""
     started = time.perf_counter()
     if isinstance(assignment.promise, Absent):
@@ -99,7 +96,7 @@ def run_case(assignment: Assignment, session: Session) -> CaseRecord:
         return assignment.record(
             Judgement("unsupported", "special values are judged against a declared arithmetic only")
         )
-    evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
+    evidence = evidence_for(assignment.case, seed=seed, device=device)
     outcome = call(assignment, evidence)
     judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
     output = outcome.returned

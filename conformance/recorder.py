@@ -18,6 +18,7 @@ from cases.recordings.selection import to_record
 from cases.recordings.store import pack
 from conformance.backends.padding import versions
 from conformance.backends.protocol import Backend
+from conformance.errors import UsageError
 from conformance.presentation import present
 from conformance.reporting import driver_version
 from conformance.request import Request
@@ -42,10 +43,16 @@ def variations(arithmetic: Arithmetic, recipe: str) -> dict[str, tuple[Arithmeti
 
 
 def record(request: Request, path: Path) -> int:
-    """Record every case of the selection that the backends compute; returns how many. Raises UsageError."""
+    """Record every case of the selection that the backends compute; returns how many, and writes no empty file.
+
+    Raises UsageError for a wrong request or a ``path`` that cannot be written.
+    """
     session = Session.open(request)
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"recordings cannot be written to {str(path)!r}: name a file in a folder that exists")
     found = [r for backend in session.backends for r in _record(backend, session)]
-    save_recordings(path, _provenance(session), found)
+    if found:
+        save_recordings(path, _provenance(session), found)
     return len(found)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from conformance.backends.registry import load_backends
+from conformance.execute import Assignment
 from conformance.probe import Platform, parse_device, probe
 from conformance.request import Request
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import torch
 
     from conformance.backends.protocol import Backend
-    from conformance.execute import Assignment
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,6 @@ class Session:
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
         """Every planned case of every backend; the backends of one case stand together, so inputs are built once."""
-        from conformance.execute import Assignment
-
         return tuple(
             Assignment.of(case, backend, self.platform)
             for case in self.request.chosen_cases()

@@ -32,6 +32,7 @@ def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
 @pytest.fixture
 def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
-    record = run_case(assignment, session_of(request.config))
+    session = session_of(request.config)
+    record = run_case(assignment, seed=session.seed, device=session.device)
     request.node.stash[RECORD] = record.to_json()
     return record

@@ -64,7 +64,12 @@ def test_run_prints_a_table_and_keeps_records(tmp_path: Path) -> None:
         (("run", "--seed", "-1"), "must not be negative"),
         (("run", "-n", "two"), "-n takes a number"),
         (("run", "--report", "/proc/no/report"), "cannot be written"),
-        (("list", "--profile", "huge"), "choose one of quick, standard, full"),
+        (("explain", "gemm/nonsense"), "is no case id"),
+        (("explain", SMALL, "--backend", "torch-v3"), "did you mean 'torch-v2'?"),
+        (("probe", "--device", "cdua"), "unknown device 'cdua'"),
+        (("bench", "--backend", "nativ"), "did you mean 'native'?"),
+        (("record", "no/such/folder/x.json"), "name a file in a folder that exists"),
+        (("list", "--profile", "huge"), "choose one of quick, standard, full, survey"),
         (("run", "--bogus"), "No such option"),
         (("judge",), "No such command"),
     ],
@@ -111,6 +116,31 @@ def test_a_required_path_must_be_exercised(path: str, code: int, tmp_path: Path)
 
     assert done.returncode == code
     assert ("required but not exercised here: sm90" in done.stdout) is (code == 4)
+
+
+def test_recording_where_nothing_computes_is_inconclusive(tmp_path: Path) -> None:
+    done = conformance("record", "x.json", "--backend", "torch-v2", "--device", "cpu", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "nothing was recorded" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_is_recorded_with_what_it_pins(tmp_path: Path) -> None:
+    done = conformance("record", "x.json", "--backend", "emulated-sm90", "--device", "cpu", cwd=tmp_path)
+
+    document = json.loads((tmp_path / "x.json").read_text())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{len(document['recordings'])} recordings in x.json\n"
+    assert {"fraction_bits", "group", "fused"} <= {pin for r in document["recordings"] for pin in r["pins"]}
+
+
+def test_explain_names_the_fault_on_the_command_line(tmp_path: Path) -> None:
+    done = conformance("explain", SMALL, "--backend", "kernels:NextScale", "--device", "cpu", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "using the B scale of the previous K block in the last K block" in done.stdout
 
 
 def test_nothing_selected_is_inconclusive(tmp_path: Path) -> None:

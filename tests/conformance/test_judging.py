@@ -13,8 +13,6 @@ from cases import Case, parse_case
 from conformance.backends.protocol import Backend
 from conformance.execute import Assignment, run_case
 from conformance.probe import Platform
-from conformance.request import Request
-from conformance.session import Session
 from conformance.verdict import CaseRecord
 from reference import SM90, Arithmetic, emulate_block_scaled_mm
 
@@ -25,9 +23,8 @@ RAGGED = "gemm/1x128-128x128/m5-n144-k400"
 
 def judged(subject: object, case: str | Case) -> CaseRecord:
     backend = Backend(subject() if isinstance(subject, type) else subject, spec="test")
-    session = Session(Request(), torch.device("cpu"), PLATFORM, (backend,))
     case = parse_case(case) if isinstance(case, str) else case
-    return run_case(Assignment.of(case, backend, PLATFORM), session)
+    return run_case(Assignment.of(case, backend, PLATFORM), seed=0, device=torch.device("cpu"))
 
 
 @pytest.mark.parametrize("shape", [UPSTREAM, RAGGED])

@@ -14,8 +14,6 @@ from conformance.backends.protocol import Backend
 from conformance.conclude import conclude
 from conformance.execute import Assignment, run_case
 from conformance.probe import Platform
-from conformance.request import Request
-from conformance.session import Session
 from conformance.verdict import CaseRecord
 from reference import SM90, Arithmetic, emulate_block_scaled_mm
 
@@ -40,8 +38,7 @@ class Library:
 def judged(arithmetic: Arithmetic, version: str, monkeypatch: pytest.MonkeyPatch) -> CaseRecord:
     monkeypatch.setattr(conformance.execute, "cublas_version", lambda: version)
     backend = Backend(Library(arithmetic), spec="test")
-    session = Session(Request(), torch.device("cpu"), HOPPER, (backend,))
-    return run_case(Assignment.of(CASE, backend, HOPPER), session)
+    return run_case(Assignment.of(CASE, backend, HOPPER), seed=0, device=torch.device("cpu"))
 
 
 @pytest.mark.parametrize(

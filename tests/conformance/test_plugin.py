@@ -70,11 +70,11 @@ def test_a_session_that_is_cut_short_accounts_for_every_case(pytester: pytest.Py
         import conformance.suite.conftest as suite
         calls = []
         original = suite.run_case
-        def interrupted(*args):
+        def interrupted(*args, **kwargs):
             calls.append(1)
             if len(calls) == 2:
                 raise KeyboardInterrupt
-            return original(*args)
+            return original(*args, **kwargs)
         suite.run_case = interrupted
         """
     )

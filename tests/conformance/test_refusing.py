@@ -10,8 +10,6 @@ from conformance.backends.protocol import Backend
 from conformance.backends.torch_v1 import TorchV1
 from conformance.execute import Assignment, run_case
 from conformance.probe import Platform
-from conformance.request import Request
-from conformance.session import Session
 from conformance.verdict import CaseRecord
 
 HERE = Platform("cpu", "x86_64", "2.13.0")
@@ -42,8 +40,7 @@ OWED = ValueError("Invalid scaling configuration.\n- For TensorWise scaling, ...
 
 def judged(subject: object) -> CaseRecord:
     backend = Backend(subject, spec="test")
-    session = Session(Request(), torch.device("cpu"), HERE, (backend,))
-    return run_case(Assignment.of(CASE, backend, HERE), session)
+    return run_case(Assignment.of(CASE, backend, HERE), seed=0, device=torch.device("cpu"))
 
 
 @pytest.mark.parametrize(
