@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from conformance.request import Request
     from conformance.session import Session
 
+SUITE = Path(__file__).resolve().parent / "suite"
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
@@ -50,7 +51,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def request_of(config: pytest.Config) -> Request:
-    """The options of ``config`` as a `Request`."""
+    """The options of ``config`` as a `Request`. Raises UsageError where a foreign package has our packages' names."""
+    from conformance.siblings import claim_siblings
+
+    claim_siblings()
     from conformance.request import Request
 
     option = config.option
@@ -67,17 +71,15 @@ def request_of(config: pytest.Config) -> Request:
 
 def session_of(config: pytest.Config) -> Session:
     """The judged session of ``config``, opened when first asked for. Raises pytest.UsageError for a wrong request."""
-    from conformance.siblings import claim_siblings
-
     if SESSION not in config.stash:
         try:
-            claim_siblings()
+            request = request_of(config)
             wait_politely()
             from conformance.session import Session
 
             if is_worker(config):
                 share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
-            config.stash[SESSION] = Session.open(request_of(config))
+            config.stash[SESSION] = Session.open(request)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from error
     return config.stash[SESSION]
@@ -103,16 +105,29 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _asked(config: pytest.Config) -> bool:
-    from conformance.request import Request
+    """Whether any of our options was given; nobody else's session imports more than this module."""
+    defaults = {"conformance_profile": "standard", "conformance_seed": 0}
+    ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
+    return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
 
-    return request_of(config) != Request()
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> None:
+    """Open the session before the suite's modules are imported, so that what is wrong is said in one sentence."""
+    if collection_path == SUITE:
+        session_of(config)
 
 
 def _open_report(config: pytest.Config) -> None:
     from conformance.reporting import Reporter
 
+    option = config.option
     try:
-        reporter = Reporter(lambda: session_of(config), request_of(config))
+        reporter = Reporter(
+            lambda: session_of(config),
+            folder=option.conformance_report,
+            require=tuple(option.conformance_require),
+            selected=bool(option.conformance_case),
+        )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[REPORTER] = reporter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,6 @@ from conformance.conclude import CONFORMS, Conclusion, conclude
 from conformance.records import Line, ReportWriter, footer, header
 
 if TYPE_CHECKING:
-    from conformance.request import Request
     from conformance.session import Session
 
 ITEM = re.compile(r"(^|/)test_products\.py::test_product\[(?P<backend>[^/\]]+)/(?P<id>gemm/.+)\]$")
@@ -31,10 +31,13 @@ def key_of(nodeid: str) -> Key | None:
 class Reporter:
     """The controller's side of the plugin. Raises UsageError when the report folder cannot be written."""
 
-    def __init__(self, session: Callable[[], Session], request: Request) -> None:
+    def __init__(
+        self, session: Callable[[], Session], *, folder: Path | None, require: tuple[str, ...], selected: bool
+    ) -> None:
         self._session = session
-        self._request = request
-        self._writer = ReportWriter(request.report) if request.report else None
+        self._require = require
+        self._selected = selected
+        self._writer = ReportWriter(folder) if folder else None
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
         self._header: Line = {}
@@ -69,7 +72,7 @@ class Reporter:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Account for every planned case, write the footer, and let the exit status say what pytest cannot know."""
-        if not self._planned and not self._request.require:
+        if not self._planned and not self._require:
             return
         for key in self._planned:
             if key not in self._lines:
@@ -82,11 +85,11 @@ class Reporter:
 
     def conclusion(self) -> Conclusion:
         """What the session comes to."""
-        return conclude(list(self._lines.values()), require=self._request.require)
+        return conclude(list(self._lines.values()), require=self._require)
 
     def _is_complete(self) -> bool:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
-        if self._request.cases or any(line["verdict"] == "not-run" for line in self._lines.values()):
+        if self._selected or any(line["verdict"] == "not-run" for line in self._lines.values()):
             return False
         everything = {(a.backend.name, a.case.id) for a in self._session().assignments}
         return set(self._lines) == everything

@@ -101,6 +101,20 @@ def test_other_tests_are_left_alone(pytester: pytest.Pytester) -> None:
     assert "conformance" not in [line.strip("= ") for line in result.outlines]
 
 
+def test_a_project_with_packages_of_our_names_keeps_them(pytester: pytest.Pytester) -> None:
+    pytester.mkpydir("cases")
+    pytester.makeconftest("import cases")
+    pytester.makepyfile("def test_own(): import cases; assert 'site-packages' not in cases.__file__")
+
+    own = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "conformance.plugin")
+    suite = pytester.runpytest_subprocess("--pyargs", "conformance", "-p", "no:cacheprovider")
+
+    own.assert_outcomes(passed=1)
+    suite.stderr.fnmatch_lines(["*another package named 'cases' was imported first*"])
+    assert suite.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in suite.stderr.str() + suite.stdout.str()
+
+
 def test_required_hardware_that_is_missing_fails_a_green_session(pytester: pytest.Pytester) -> None:
     result = run(pytester, f"--conformance-case={SMALL}", "--conformance-backend=native", "--conformance-require=sm90")
 
