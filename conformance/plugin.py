@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conformance.request import Request
     from conformance.session import Session
 
-SUITE = Path(__file__).resolve().parent / "suite"
+PACKAGE = Path(__file__).resolve().parent
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
@@ -81,7 +81,7 @@ def session_of(config: pytest.Config) -> Session:
                 share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
-            raise pytest.UsageError(str(error)) from error
+            raise pytest.UsageError(str(error)) from None
     return config.stash[SESSION]
 
 
@@ -111,10 +111,17 @@ def _asked(config: pytest.Config) -> bool:
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
     """Open the session before the suite's modules are imported, so that what is wrong is said in one sentence."""
-    if collection_path == SUITE:
-        session_of(config)
+    if any(_names_us(argument) for argument in session.config.args):
+        session_of(session.config)
+
+
+def _names_us(argument: str) -> bool:
+    """Whether a command line argument is this package, by name or by path."""
+    place = argument.split("::")[0]
+    return place.split(".")[0] == "conformance" or PACKAGE in [(path := Path(place).resolve()), *path.parents]
 
 
 def _open_report(config: pytest.Config) -> None:
@@ -129,7 +136,7 @@ def _open_report(config: pytest.Config) -> None:
             selected=bool(option.conformance_case),
         )
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(str(error)) from None
     config.stash[REPORTER] = reporter
     config.pluginmanager.register(reporter, "conformance-reporter")
 

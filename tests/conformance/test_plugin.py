@@ -110,7 +110,7 @@ def test_a_project_with_packages_of_our_names_keeps_them(pytester: pytest.Pytest
     suite = pytester.runpytest_subprocess("--pyargs", "conformance", "-p", "no:cacheprovider")
 
     own.assert_outcomes(passed=1)
-    suite.stderr.fnmatch_lines(["*another package named 'cases' was imported first*"])
+    suite.stderr.fnmatch_lines(["ERROR: another package named 'cases' was imported first*"])
     assert suite.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in suite.stderr.str() + suite.stdout.str()
 
