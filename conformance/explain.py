@@ -53,6 +53,9 @@ def finding(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: st
     if not wrong.any():
         named = name_arithmetic(honest(presented, problem), out, problem.recipe)
         return f"within the bound; {_arithmetic(named)}"
+    other = name_arithmetic(honest(presented, problem), out, problem.recipe)
+    if other is not None:
+        return f"{_arithmetic(other)}, which is not right here; {_place(wrong)}"
     named = name_fault(presented, problem, out, wrong, claim.arithmetic if claim else None)
     return f"{named.sentence()}; {_place(wrong)}" if named else f"{UNEXPLAINED}; {_place(wrong)}"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 from torch import Tensor
 
@@ -18,28 +16,14 @@ from cases.recordings.selection import to_record
 from cases.recordings.store import pack
 from conformance.backends.padding import versions
 from conformance.backends.protocol import Backend
+from conformance.diagnosis.variants import variations
 from conformance.errors import UsageError
 from conformance.presentation import present
 from conformance.reporting import driver_version
 from conformance.request import Request
 from conformance.session import Session
 from reference import SM90, Arithmetic, emulate_block_scaled_mm, infer_split_k
-from reference.arithmetic import ScaleOrder
 from reference.splitk import same_bits
-
-
-def variations(arithmetic: Arithmetic, recipe: str) -> dict[str, tuple[Arithmetic, ...]]:
-    """Every parameter of ``arithmetic`` with the other values that a recording should tell from its own."""
-    orders = [order for order in get_args(ScaleOrder) if order != arithmetic.order(recipe)]
-    return {
-        "group": (replace(arithmetic, group=16), replace(arithmetic, group=64)),
-        "fraction_bits": tuple(replace(arithmetic, fraction_bits=bits) for bits in (12, 14, 25)),
-        "alignment": (replace(arithmetic, alignment="floor"), replace(arithmetic, alignment="nearest")),
-        "normalisation": (replace(arithmetic, normalisation="floor"), replace(arithmetic, normalisation="nearest")),
-        "promotion": (replace(arithmetic, promotion=64), replace(arithmetic, promotion=256)),
-        "scale_order": tuple(replace(arithmetic, scale_order=order) for order in orders),
-        "fused": (replace(arithmetic, fused=False),),
-    }
 
 
 def record(request: Request, path: Path) -> int:

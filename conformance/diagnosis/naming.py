@@ -10,8 +10,9 @@ from torch import Tensor
 
 from conformance.diagnosis.reading import Memory, Reading, honest
 from conformance.diagnosis.suspects import Suspect, suspects
+from conformance.diagnosis.variants import candidates
 from conformance.presentation import Presented
-from reference import ARITHMETICS, SM90, Arithmetic, expect
+from reference import SM90, Arithmetic, expect
 from reference.emulate import emulate_plans
 from reference.splitk import plans, same_bits
 
@@ -153,13 +154,18 @@ class _WithinBound(_Comparison):
         return Naming(suspect.says, suspect.name, explained, int(wrong.sum()), False, name)
 
 
-def name_arithmetic(reading: Reading, out: Tensor, recipe: str) -> Naming | None:
-    """The arithmetic of `ARITHMETICS` that gives every bit of ``out`` for the right reading, or None."""
-    for arithmetic in ARITHMETICS.values():
-        for plan, match in _Bitwise(arithmetic, recipe).matches(reading, out):
-            if bool(match.all()):
-                total = out.numel()
-                return Naming(
-                    f"the arithmetic {arithmetic.name}", "arithmetic", total, total, True, arithmetic.name, plan
-                )
+def name_arithmetic(reading: Reading, out: Tensor, recipe: str, expected: Arithmetic = SM90) -> Naming | None:
+    """The arithmetic that gives every bit of ``out`` for the right reading, or None.
+
+    Tried are ``expected``, the published ones and every single change of a parameter, on a sample first.
+    """
+    everything = torch.ones(out.shape, dtype=torch.bool, device=out.device)
+    specimen = Specimen.of(out, everything)
+    for arithmetic in candidates(expected, recipe, reading.A.shape[1]):
+        comparison = _Bitwise(arithmetic, recipe)
+        if specimen.fits(reading, comparison):
+            suspect = Suspect("arithmetic", f"the right operands in the arithmetic {arithmetic.name}", reading)
+            named = comparison.confirm(suspect, out, everything)
+            if named.explained == named.wrong:
+                return named
     return None

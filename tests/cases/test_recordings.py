@@ -12,7 +12,7 @@ import torch
 from cases.operands import build_operands
 from cases.recordings import Provenance, Recording, load_recordings, recorded_libraries, save_recordings
 from cases.recordings.store import FOLDER, pack
-from conformance.recorder import variations
+from conformance.diagnosis.variants import variations
 from reference import SM90, Arithmetic, emulate_block_scaled_mm, infer_split_k
 from reference.splitk import same_bits
 

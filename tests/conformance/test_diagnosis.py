@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import kernels
 import pytest
@@ -116,6 +117,35 @@ def test_other_arithmetics_are_named(name: str) -> None:
 
     assert named is not None
     assert named.arithmetic == name
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"fraction_bits": 12}, "sm90 with fraction_bits 12"),
+        ({"fraction_bits": 14}, "sm90 with fraction_bits 14"),
+        ({"group": 64}, "sm90 with group 64"),
+        ({"promotion": 256}, "sm90 with promotion 256"),
+        ({"promotion": 1152}, "sm90 without promotion"),
+        ({"scale_order": "b-then-a"}, "sm90 with scale_order b-then-a"),
+        ({"fused": False}, "sm90 with fused False"),
+        ({"alignment": "nearest", "normalisation": "nearest"}, "sm90 rounding instead of truncating"),
+    ],
+)
+def test_a_changed_parameter_is_named(change: dict[str, Any], name: str) -> None:
+    out = sm90(*PRESENTED.tensors, arithmetic=replace(SM90, name="?", **change))
+
+    named = name_arithmetic(honest(PRESENTED, CASE.problem), out, CASE.problem.recipe)
+
+    assert named is not None
+    assert (named.arithmetic, named.explained) == (name, out.numel())
+
+
+def test_a_mixture_of_arithmetics_has_no_name() -> None:
+    out = sm90(*PRESENTED.tensors)
+    out[0] = sm90(*PRESENTED.tensors, arithmetic=ARITHMETICS["sm100"])[0]
+
+    assert name_arithmetic(honest(PRESENTED, CASE.problem), out, CASE.problem.recipe) is None
 
 
 VARIANTS = {
