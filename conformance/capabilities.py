@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from packaging.specifiers import SpecifierSet
@@ -84,6 +85,7 @@ class Row:
         )
 
 
+@cache
 def in_range(version: str, specifiers: str) -> bool:
     """Whether ``version`` lies in ``specifiers``; local parts (+cu130) are ignored, an unreadable version is not in."""
     if not specifiers:

@@ -32,7 +32,10 @@ class Session:
         request.check()
         device = parse_device(request.device)
         platform = probe(device)
-        return cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
+        session = cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
+        # Asks every backend all that it can be asked beforehand, so that a mistake in it is found now.
+        _ = session.assignments, [backend.describe() for backend in session.backends]
+        return session
 
     @property
     def seed(self) -> int:

@@ -152,6 +152,27 @@ class Unsupported:
         raise AssertionError("must not be called")
 
 
+class VagueSupport(Unsupported):
+    name = "vague-support"
+
+    def is_supported(self, platform: object) -> bool:  # type: ignore[override]
+        return False
+
+
+class RaisingSupport(Unsupported):
+    name = "raising-support"
+
+    def can_implement(self, problem: object) -> tuple[bool, str]:
+        raise KeyError("tile")
+
+
+class WordyDescription(Unsupported):
+    name = "wordy-description"
+
+    def describe(self) -> str:
+        return "a kernel"
+
+
 class Nameless:
     def apply_block_scaled_mm(self) -> None: ...
 

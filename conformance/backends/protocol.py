@@ -79,18 +79,36 @@ class Backend:
 
     def describe(self) -> dict[str, str]:
         """What the subject says of itself, as text."""
-        describe = getattr(self.subject, "describe", None)
-        return {str(k): str(v) for k, v in describe().items()} if describe else {}
+        said = self._ask("describe")
+        if not isinstance(said, dict | None):
+            raise UsageError(f"backend {self.name!r}: describe() must return a dict of strings, got {said!r}")
+        return {str(k): str(v) for k, v in (said or {}).items()}
 
     def is_supported(self, platform: Platform) -> Answer:
         """The subject's answer for a platform; yes unless it says otherwise."""
-        ask = getattr(self.subject, "is_supported", None)
-        return _answer(ask(platform)) if ask else (True, None)
+        return self._answer("is_supported", platform)
 
     def can_implement(self, problem: Problem) -> Answer:
         """The subject's answer for a problem; yes unless it says otherwise."""
-        ask = getattr(self.subject, "can_implement", None)
-        return _answer(ask(problem)) if ask else (True, None)
+        return self._answer("can_implement", problem)
+
+    def _answer(self, method: str, about: object) -> Answer:
+        answer = self._ask(method, about)
+        if answer is None and getattr(self.subject, method, None) is None:
+            return True, None
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
+            return answer[0], None if answer[0] else str(answer[1] or "no reason given")
+        raise UsageError(
+            f"backend {self.name!r}: {method} must return (True, None) or (False, 'reason'), got {answer!r}"
+        )
+
+    def _ask(self, method: str, *about: object) -> Any:
+        """What an optional method of the subject returns, None where there is none; UsageError where it raises."""
+        ask = getattr(self.subject, method, None)
+        try:
+            return ask(*about) if ask is not None else None
+        except Exception as error:  # a user's method may raise anything
+            raise UsageError(f"backend {self.name!r}: {method} fails ({type(error).__name__}: {error})") from error
 
     def apply(self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem) -> object:
         """Call the kernel; whatever it returns or raises is the caller's to judge."""
@@ -99,12 +117,6 @@ class Backend:
         if _accepts(method, "recipe"):
             arguments["recipe"] = problem.recipe
         return method(*operands, **arguments)
-
-
-def _answer(answer: Any) -> Answer:
-    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
-        return answer[0], None if answer[0] else str(answer[1] or "no reason given")
-    raise TypeError(f"expected (True, None) or (False, 'reason'), got {answer!r}")
 
 
 def _accepts(method: Any, name: str) -> bool:
