@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from cases import Problem
 from conformance.diagnosis.reading import Memory, Reading, honest
 from conformance.diagnosis.suspects import Suspect, suspects
 from conformance.diagnosis.variants import candidates
@@ -43,7 +44,7 @@ class Naming:
 
 
 def name_fault(
-    presented: Presented, problem: object, out: Tensor, wrong: Tensor, arithmetic: Arithmetic | None
+    presented: Presented, problem: Problem, out: Tensor, wrong: Tensor, arithmetic: Arithmetic | None
 ) -> Naming | None:
     """The catalogue's explanation of the ``wrong`` elements (mask [M, N]) of ``out``, or None: unexplained.
 
@@ -52,9 +53,9 @@ def name_fault(
     """
     if not wrong.any():
         return None
-    right = honest(presented, problem)  # type: ignore[arg-type]
-    memory = Memory.of(presented, problem)  # type: ignore[arg-type]
-    recipe: str = problem.recipe  # type: ignore[attr-defined]
+    right = honest(presented, problem)
+    memory = Memory.of(presented, problem)
+    recipe = problem.recipe
     specimen = Specimen.of(out, wrong)
     found = list(suspects(right, memory))
     for comparison in (_Bitwise(arithmetic or SM90, recipe), _WithinBound(arithmetic)):
