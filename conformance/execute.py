@@ -90,12 +90,9 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
 def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> CaseRecord:
     """Build, call, judge. Raises only where the harness itself fails."""
     started = time.perf_counter()
-    if isinstance(assignment.promise, Absent):
-        return assignment.record(Judgement("unsupported", assignment.promise.reason))
-    if assignment.case.family.tier == "declared" and not _declares(assignment.claim):
-        return assignment.record(
-            Judgement("unsupported", "special values are judged against a declared arithmetic only")
-        )
+    declined = decline(assignment)
+    if declined is not None:
+        return assignment.record(declined)
     evidence = evidence_for(assignment.case, seed=seed, device=device)
     outcome = call(assignment, evidence)
     judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
@@ -108,6 +105,15 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
         output_digest=digest_of(output) if isinstance(output, Tensor) else "",
         deterministic=assignment.backend.deterministic,
     )
+
+
+def decline(assignment: Assignment) -> Judgement | None:
+    """Why the kernel is not called at all, as a judgement, or None."""
+    if isinstance(assignment.promise, Absent):
+        return Judgement("unsupported", assignment.promise.reason)
+    if assignment.case.family.tier == "declared" and not _declares(assignment.claim):
+        return Judgement("unsupported", "special values are judged against a declared arithmetic only")
+    return None
 
 
 def _declares(claim: Claim | None) -> bool:

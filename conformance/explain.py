@@ -13,13 +13,12 @@ from conformance.capabilities import Compute
 from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
 from conformance.diagnosis.reading import honest
 from conformance.evidence import Evidence, evidence_for
-from conformance.execute import Assignment, call
+from conformance.execute import Assignment, call, decline
 from conformance.judge import judge
+from conformance.measure import out_of_bound, wrong_exactly
 from conformance.presentation import present
 from conformance.request import Request
 from conformance.session import Session
-from conformance.verdict import CaseRecord
-from reference import round_to
 
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
 
@@ -31,12 +30,15 @@ def explain(request: Request) -> list[dict[str, Any]]:
 
 
 def _explain(assignment: Assignment, session: Session) -> dict[str, Any]:
+    platform = session.platform
+    about = {"device_name": platform.device_name, "torch": platform.torch_version}
+    declined = decline(assignment)
+    if declined is not None:
+        return {**assignment.record(declined).to_json(), **about}
     evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
     outcome = call(assignment, evidence)
     judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
-    record: CaseRecord = assignment.record(judgement, input_digest=evidence.operands.digest)
-    platform = session.platform
-    document = {**record.to_json(), "device_name": platform.device_name, "torch": platform.torch_version}
+    document = {**assignment.record(judgement, input_digest=evidence.operands.digest).to_json(), **about}
     if judgement.measured is not None and isinstance(outcome.returned, Tensor):
         document["finding"] = finding(assignment, evidence, outcome.returned, judgement.verdict)
     return document
@@ -46,16 +48,14 @@ def finding(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: st
     """What ``out`` is, in one sentence: right, a named fault, another arithmetic, or honestly unexplained."""
     problem, claim = assignment.case.problem, assignment.claim
     presented = present(evidence.operands)
+    arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
     if verdict == "passed" and isinstance(assignment.promise, Compute):
-        named = name_arithmetic(honest(presented, problem), out, problem.recipe)
-        return f"right; {_arithmetic(named)}"
+        return f"right; {_arithmetic(arithmetic)}"
     wrong = wrong_elements(assignment.case, evidence, out)
     if not wrong.any():
-        named = name_arithmetic(honest(presented, problem), out, problem.recipe)
-        return f"within the bound; {_arithmetic(named)}"
-    other = name_arithmetic(honest(presented, problem), out, problem.recipe)
-    if other is not None:
-        return f"{_arithmetic(other)}, which is not right here; {_place(wrong)}"
+        return f"within the bound; {_arithmetic(arithmetic)}"
+    if arithmetic is not None:
+        return f"{_arithmetic(arithmetic)}, which is not right here; {_place(wrong)}"
     named = name_fault(presented, problem, out, wrong, claim.arithmetic if claim else None)
     return f"{named.sentence()}; {_place(wrong)}" if named else f"{UNEXPLAINED}; {_place(wrong)}"
 
@@ -69,9 +69,8 @@ def _arithmetic(named: Naming | None) -> str:
 def wrong_elements(case: Case, evidence: Evidence, out: Tensor) -> Tensor:
     """Mask [M, N] of the elements that no right kernel returns."""
     if case.family.tier == "exact":
-        return out != round_to(evidence.exact, out.dtype)
-    low, high = evidence.expectation(None).interval(out.dtype)
-    return ~((out.double() >= low) & (out.double() <= high))
+        return wrong_exactly(out, evidence.exact)
+    return out_of_bound(out, evidence.expectation(None))
 
 
 def _place(wrong: Tensor) -> str:

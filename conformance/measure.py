@@ -16,18 +16,27 @@ SHOWN = 5
 
 def measure_exact(out: Tensor, exact: Tensor, reference: Tensor | None) -> Measured:
     """Tier exact: every element must be the exact value, correctly rounded. Zeros of either sign are equal."""
-    expected = round_to(exact, out.dtype)
-    return _measured("exact", out, expected, out != expected, reference)
+    return _measured("exact", out, round_to(exact, out.dtype), wrong_exactly(out, exact), reference)
+
+
+def wrong_exactly(out: Tensor, exact: Tensor) -> Tensor:
+    """Mask of the elements that are not the exact value, correctly rounded."""
+    return out != round_to(exact, out.dtype)
 
 
 def measure_bound(out: Tensor, expectation: Expectation, reference: Tensor | None) -> Measured:
     """Tier bound: every element must lie between the least and the greatest right result."""
+    wrong = out_of_bound(out, expectation)
+    measured = _measured("bound", out, round_to(expectation.exact, out.dtype), wrong, reference)
+    ratio = (out.double() - expectation.exact).abs() / _reach(expectation, out.dtype)
+    return replace(measured, err_over_bound=_rounded(ratio.max().item()) if out.numel() else 0.0)
+
+
+def out_of_bound(out: Tensor, expectation: Expectation) -> Tensor:
+    """Mask of the elements that no right kernel returns."""
     low, high = expectation.interval(out.dtype)
     wide = out.double()
-    wrong = ~((wide >= low) & (wide <= high))
-    measured = _measured("bound", out, round_to(expectation.exact, out.dtype), wrong, reference)
-    ratio = (wide - expectation.exact).abs() / _reach(expectation, out.dtype)
-    return replace(measured, err_over_bound=_rounded(ratio.max().item()) if out.numel() else 0.0)
+    return ~((wide >= low) & (wide <= high))
 
 
 def _reach(expectation: Expectation, out_dtype: torch.dtype) -> Tensor:

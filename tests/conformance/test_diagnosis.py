@@ -220,6 +220,12 @@ def test_explain_says_what_is_right_what_is_wrong_and_what_was_refused() -> None
     assert (refused["verdict"], "finding" in refused) == ("rejected", False)
 
 
+def test_explain_does_not_call_what_is_declared_unsupported() -> None:
+    (declined,) = explain(Request(("kernels:Unsupported",), "cpu", cases=(CASE.id,)))
+
+    assert (declined["verdict"], "finding" in declined) == ("unsupported", False)
+
+
 def test_memory_ends_where_the_buffer_ends() -> None:
     memory = Memory.of(PRESENTED, CASE.problem)
     far = torch.tensor([[10**9]])
