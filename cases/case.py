@@ -5,32 +5,70 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cases.families import FAMILIES, Family
+from cases.families import FAMILIES, Family, Tier
 from cases.problem import OPERAND_FORMATS, OUT_DTYPES, RECIPES, Problem
+from cases.scenarios import PLAIN, SCENARIOS, Kind, Scenario
 
 _ID = re.compile(
-    r"gemm/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
+    r"(?P<scenario>gemm|\w+/[^/]+)/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
 )
+
+MARKS: dict[Kind, str] = {"gemm": "", "layout": "memory", "relation": "metamorphic", "state": "determinism"}
+"""The marker of each kind of scenario."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to try: ``problem``, the value ``family`` that fills it, and a ``seed`` within the family."""
+    """One thing to try: a ``problem``, the ``family`` of values that fills it under a ``seed``, and a ``scenario``."""
 
     problem: Problem
     family: Family
     seed: int = 0
+    scenario: Scenario = PLAIN
 
     @property
     def id(self) -> str:
         """``gemm/1x128-128x128/m83-n576-k7168/bf16/tagged-integers/s0``."""
         p = self.problem
-        return f"gemm/{p.operation}/{p.shape}/{p.out}/{self.family.name}/s{self.seed}"
+        return f"{self.scenario.prefix}/{p.operation}/{p.shape}/{p.out}/{self.family.name}/s{self.seed}"
 
     @property
     def inputs(self) -> str:
         """Names the input bytes: cases that differ in output dtype alone share them."""
         return f"{self.problem.inputs}/{self.family.name}/s{self.seed}"
+
+    @property
+    def check(self) -> str:
+        """What this case is a case of: its value family, or its scenario where that is more than a plain call."""
+        return self.family.name if self.scenario is PLAIN else self.scenario.prefix
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Names of the pytest markers that say what is checked."""
+        mine = (
+            MARKS[self.scenario.kind],
+            "special_values" if self.family.is_special else "",
+            "huge" if self.is_huge else "",
+        )
+        return tuple(mark for mark in mine if mark)
+
+    @property
+    def is_huge(self) -> bool:
+        """Whether the result or an operand is larger than 32-bit indices or 4 GiB."""
+        p = self.problem
+        return p.m * p.n >= 1 << 31 or max(p.m, p.n) * p.k >= 1 << 32
+
+    @property
+    def tier(self) -> Tier:
+        """What results are held to."""
+        return self.family.tier
+
+    def why_not(self) -> str | None:
+        """Why this case cannot be built, or None."""
+        seeds = self.family.seeds(self.problem)
+        if seeds is not None and self.seed >= seeds:
+            return f"{self.family.name} has the seeds s0 to s{seeds - 1} here"
+        return self.family.why_not(self.problem) or self.scenario.why_not(self.problem)
 
 
 def parse_case(text: str) -> Case:
@@ -40,6 +78,7 @@ def parse_case(text: str) -> Case:
         raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
     formats = {side: match[side] or "e4m3fn" for side in "ab"}
     for what, value, choices in (
+        ("scenario", match["scenario"], tuple(SCENARIOS)),
         ("recipe", match["recipe"], RECIPES),
         ("operand format", formats["a"], OPERAND_FORMATS),
         ("operand format", formats["b"], OPERAND_FORMATS),
@@ -50,17 +89,17 @@ def parse_case(text: str) -> Case:
             raise ValueError(f"{text!r} names an unknown {what}; choose one of {', '.join(choices)}")
     m, n, k = (int(match[size]) for size in "mnk")
     problem = Problem(m, n, k, match["out"], match["recipe"], **formats)
-    return _buildable(Case(problem, FAMILIES[match["family"]], int(match["seed"])), text)
+    case = Case(problem, FAMILIES[match["family"]], int(match["seed"]), SCENARIOS[match["scenario"]])
+    return _buildable(case, text)
 
 
 def _buildable(case: Case, text: str) -> Case:
     """``case``, unless it has no operands or its id is not ``text`` to the letter: no case has two ids."""
-    problem = case.problem
-    if min(problem.m, problem.n, problem.k) < 1:
-        raise ValueError(f"{text!r} has an empty operand; M, N and K start at 1")
+    if min(case.problem.n, case.problem.k) < 1:
+        raise ValueError(f"{text!r} has an empty weight; N and K start at 1")
     if case.id != text:
         raise ValueError(f"{text!r} is no case id; did you mean {case.id}?")
-    reason = case.family.why_not(problem)
+    reason = case.why_not()
     if reason:
         raise ValueError(f"{text!r} cannot be built: {reason}")
     return case

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from cases.case import Case
+from cases.fill import FILLS
 from cases.stream import Stream
-from cases.values import VALUES
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Operands:
 def build_operands(case: Case, *, seed: int = 0, device: torch.device | str = "cpu") -> Operands:
     """The operands of ``case`` under suite ``seed``: the same bytes on every device and version of torch."""
     stream = Stream(f"{case.inputs}/{seed}", torch.device(device))
-    tensors = VALUES[case.family.name](case.problem, stream)
+    tensors = FILLS[case.family.name](case, stream)
     return Operands(*tensors, digest_of(*tensors))
 
 

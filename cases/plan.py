@@ -42,7 +42,7 @@ def grid() -> Iterator[tuple[int, int, int]]:
 
 def _fill(shape: tuple[int, int, int], outs: tuple[str, ...], seed: int, families: tuple[Family, ...]) -> list[Case]:
     cases = [Case(Problem(*shape, out=out), family, seed) for family in families for out in outs]
-    return [case for case in cases if case.family.why_not(case.problem) is None]
+    return [case for case in cases if case.why_not() is None]
 
 
 def _quick(families: tuple[Family, ...]) -> Iterator[Case]:

@@ -15,7 +15,7 @@ from cases import Case, parse_case
 from cases.operands import build_operands
 from conformance.backends.protocol import Backend
 from conformance.backends.registry import load_backends
-from conformance.judge import synchronise
+from conformance.calling import synchronise
 from conformance.presentation import present
 from conformance.probe import parse_device, probe
 from reference import SM90, emulate_block_scaled_mm, exact_block_matmul, expect, infer_split_k

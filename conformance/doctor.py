@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from cases import EXAMPLE
+from conformance.assignment import describe_promise
 from conformance.backends.registry import BUILT_IN, load_backend
 from conformance.capabilities import defects, promise_of
-from conformance.execute import describe_promise
 from conformance.probe import PATHS, Platform, available_devices, parse_device, probe
 
 

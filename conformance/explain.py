@@ -9,16 +9,18 @@ import torch
 from torch import Tensor
 
 from cases import Case
+from conformance.assignment import Assignment
 from conformance.capabilities import Compute
 from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
 from conformance.diagnosis.reading import honest
 from conformance.evidence import Evidence, evidence_for
-from conformance.execute import Assignment, call, decline
-from conformance.judge import judge
+from conformance.execute import decline
 from conformance.measure import out_of_bound, wrong_exactly
 from conformance.presentation import present
 from conformance.request import Request
+from conformance.scenarios import perform
 from conformance.session import Session
+from conformance.trial import Trial
 
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
 
@@ -36,11 +38,10 @@ def _explain(assignment: Assignment, session: Session) -> dict[str, Any]:
     if declined is not None:
         return {**assignment.record(declined).to_json(), **about}
     evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
-    outcome = call(assignment, evidence)
-    judgement = judge(assignment.case, evidence, assignment.promise, assignment.claim, outcome)
-    document = {**assignment.record(judgement, input_digest=evidence.operands.digest).to_json(), **about}
-    if judgement.measured is not None and isinstance(outcome.returned, Tensor):
-        document["finding"] = finding(assignment, evidence, outcome.returned, judgement.verdict)
+    found = perform(Trial(assignment, evidence))
+    document = {**assignment.record(found.judgement, input_digest=evidence.operands.digest).to_json(), **about}
+    if found.output is not None and found.judgement.measured is not None:
+        document["finding"] = finding(assignment, evidence, found.output, found.judgement.verdict)
     return document
 
 
@@ -68,7 +69,7 @@ def _arithmetic(named: Naming | None) -> str:
 
 def wrong_elements(case: Case, evidence: Evidence, out: Tensor) -> Tensor:
     """Mask [M, N] of the elements that no right kernel returns."""
-    if case.family.tier == "exact":
+    if case.tier == "exact":
         return wrong_exactly(out, evidence.exact)
     return out_of_bound(out, evidence.expectation(None))
 

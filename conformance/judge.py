@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import torch
 from torch import Tensor
 
 from cases import Case
+from conformance.calling import Outcome
 from conformance.capabilities import Compute, Promise, Refuse
 from conformance.evidence import Evidence
 from conformance.tiers import Claim, Judgement, failed, judge_values
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a call did: it returned something or raised, and it may have changed memory that was not its own."""
-
-    returned: object = None
-    raised: BaseException | None = None
-    damage: str | None = None
 
 
 def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None, outcome: Outcome) -> Judgement:
@@ -66,13 +55,3 @@ def _judge_form(case: Case, evidence: Evidence, out: object) -> Judgement | None
     if out.device != device:
         return failed("wrong-device", f"the result is on {out.device}, not on {device}")
     return None
-
-
-def synchronise(device: torch.device) -> None:
-    """Wait for ``device``, so that a kernel's asynchronous error surfaces in the case that caused it."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "xpu":
-        torch.xpu.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()

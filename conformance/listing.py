@@ -22,7 +22,7 @@ def planned(backends: tuple[str, ...], profile: str) -> dict[str, Any]:
 
 
 def _owed(request: Request) -> dict[str, dict[str, str]]:
-    from conformance.execute import describe_promise
+    from conformance.assignment import describe_promise
     from conformance.session import Session
 
     owed: dict[str, dict[str, str]] = {}

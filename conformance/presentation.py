@@ -44,6 +44,7 @@ class Presented:
     """The four operands as the kernel gets them."""
 
     bands: tuple[Banded, Banded, Banded, Banded]
+    out: Tensor | None = None
 
     @property
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -55,8 +56,13 @@ class Presented:
         """The first change to an operand or a guard band, as a sentence, or None."""
         return next((found for band in self.bands if (found := band.damage())), None)
 
+    def owner_of(self, result: Tensor) -> str | None:
+        """The operand in whose buffer ``result`` lies, or None."""
+        place = result.untyped_storage().data_ptr()
+        return next((band.name for band in self.bands if band.buffer.untyped_storage().data_ptr() == place), None)
 
-def present(operands: Operands) -> Presented:
+
+def present(operands: Operands, layout: str = "") -> Presented:
     """Lay ``operands`` out as upstream hands them over: A, B and Bs row-major, As column-major, 256-byte aligned."""
     a, b, sa, sb = operands.tensors
     return Presented(

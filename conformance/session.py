@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from conformance.assignment import Assignment
 from conformance.backends.registry import load_backends
-from conformance.execute import Assignment
 from conformance.probe import Platform, parse_device, probe
 from conformance.request import Request
 

@@ -72,9 +72,9 @@ def _groups(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
 
 
 def check_of(line: Line) -> str:
-    """What a case checks: its value family where a product is owed, the refusal elsewhere."""
+    """What a case checks: its values or its scenario where a product may come, the refusal elsewhere."""
     expected = str(line.get("expected", ""))
-    return str(line.get("family", "")) if expected == "compute" else expected
+    return str(line.get("check", "")) if expected in ("compute", "right or refused") else expected
 
 
 def _cell(verdict: str, count: int) -> str:

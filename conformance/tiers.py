@@ -31,12 +31,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason from the closed vocabulary, a sentence, and the numbers."""
+    """A verdict with its reason from the closed vocabulary, a sentence, and the numbers.
+
+    ``holds`` is whether a property that nobody is owed was seen, None where none was looked for.
+    """
 
     verdict: Verdict
     reason: Reason | str = ""
     detail: str = ""
     measured: Measured | None = None
+    holds: bool | None = None
 
 
 def failed(reason: Reason, detail: str, measured: Measured | None = None) -> Judgement:
@@ -46,7 +50,7 @@ def failed(reason: Reason, detail: str, measured: Measured | None = None) -> Jud
 
 def judge_values(case: Case, evidence: Evidence, claim: Claim | None, out: Tensor) -> Judgement:
     """The verdict on the values of ``out``, which has the right form."""
-    if case.family.tier == "exact":
+    if case.tier == "exact":
         return _unless_wrong("wrong-values", measure_exact(out, evidence.exact, evidence.reference))
     if claim is None or claim.strength == "bound":
         return _unless_wrong("out-of-bound", _measure_bound(evidence, claim, out))
@@ -65,7 +69,7 @@ def _measure_bound(evidence: Evidence, claim: Claim | None, out: Tensor) -> Meas
 def _judge_bits(case: Case, evidence: Evidence, claim: Claim, out: Tensor) -> Judgement:
     """An arithmetic that gives every bit settles the matter; where it does not, the bound is asked first."""
     fit = infer_split_k(*evidence.operands.tensors, out, recipe=case.problem.recipe, arithmetic=claim.arithmetic)
-    if case.family.tier == "bound" and (fit.plan is None or case.problem.macs <= BOUND_BESIDE_BITS):
+    if case.tier == "bound" and (fit.plan is None or case.problem.macs <= BOUND_BESIDE_BITS):
         measured = _measure_bound(evidence, claim, out)
     else:
         # Beside every bit explained, or for special values, no distance from the exact value is wrong.
@@ -75,7 +79,7 @@ def _judge_bits(case: Case, evidence: Evidence, claim: Claim, out: Tensor) -> Ju
         return Judgement("passed", measured=replace(explained, wrong=0, first_wrong=()))
     if measured.wrong:
         return failed("out-of-bound", _sentence(measured), explained)
-    if claim.strength == "expected" and case.family.tier == "bound":
+    if claim.strength == "expected" and case.tier == "bound":
         return Judgement("passed", measured=replace(explained, arithmetic="unconfirmed"))
     said = f"{claim.arithmetic.name} explains {fit.explained} of {fit.total} elements"
     return failed("unexplained-bits", said, explained)

@@ -18,7 +18,10 @@ Reason = Literal[
     "wrong-shape",
     "wrong-dtype",
     "wrong-device",
-    "memory-changed",  # an operand or a guard band was overwritten
+    "memory-changed",  # an operand or a guard band was overwritten, or the result lies in one
+    "results-differ",  # calls that have to agree bit for bit do not
+    "results-shared",  # two results lie in the same memory
+    "surroundings-changed",  # a global flag, default or random state is not what it was
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
@@ -64,7 +67,8 @@ class CaseRecord:
     detail: str = ""
     path: str = ""
     expected: str = ""
-    family: str = ""
+    check: str = ""
+    holds: bool | None = None
     computed: bool = False
     model: bool = False
     deterministic: bool = True

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cases.scenarios import CAPABILITIES, DETERMINISM, OUT
 from conformance.errors import UsageError
 from conformance.probe import Platform
 from reference.arithmetic import ARITHMETICS, Arithmetic
@@ -55,8 +57,8 @@ class Backend:
         self.arithmetic = self._declared_arithmetic()
         self.api: str | None = getattr(subject, "api", None)
         self.is_model = bool(getattr(subject, "is_model", False))
-        capabilities = getattr(subject, "capabilities", {})
-        self.deterministic = not (isinstance(capabilities, dict) and capabilities.get("determinism") is False)
+        self.capabilities = self._declared_capabilities()
+        self.deterministic = self.capabilities.get(DETERMINISM) is not False
 
     def _checked_name(self) -> str:
         name = getattr(self.subject, "name", None)
@@ -76,6 +78,18 @@ class Backend:
             f"backend {self.spec!r} declares the unknown arithmetic {declared!r}: "
             f"choose one of {', '.join(ARITHMETICS)}"
         )
+
+    def _declared_capabilities(self) -> dict[str, bool]:
+        declared = getattr(self.subject, "capabilities", {})
+        said = dict(declared) if isinstance(declared, Mapping) else {None: None}
+        for name, value in said.items():
+            if name not in CAPABILITIES or not isinstance(value, bool):
+                raise UsageError(
+                    f"backend {self.spec!r}: `capabilities` maps names to True or False, got {declared!r}; "
+                    f"there are {', '.join(CAPABILITIES)}"
+                )
+        said.setdefault(OUT, bool(getattr(self.subject, "accepts_out", False)))
+        return {str(name): bool(value) for name, value in said.items()}
 
     def describe(self) -> dict[str, str]:
         """What the subject says of itself, as text."""
@@ -110,12 +124,16 @@ class Backend:
         except Exception as error:  # a user's method may raise anything
             raise UsageError(f"backend {self.name!r}: {method} fails ({type(error).__name__}: {error})") from error
 
-    def apply(self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem) -> object:
-        """Call the kernel; whatever it returns or raises is the caller's to judge."""
+    def apply(
+        self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem, *, out: Tensor | None = None
+    ) -> object:
+        """Call the kernel, into ``out`` if there is one; what it returns or raises is the caller's to judge."""
         arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
         method = self.subject.apply_block_scaled_mm
         if _accepts(method, "recipe"):
             arguments["recipe"] = problem.recipe
+        if out is not None:
+            arguments["out"] = out
         return method(*operands, **arguments)
 
 

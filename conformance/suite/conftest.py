@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from conformance.assignment import Assignment
 from conformance.capabilities import Compute, RightOrRefused
-from conformance.execute import Assignment, run_case
+from conformance.execute import run_case
 from conformance.plugin import RECORD, session_of
 from conformance.verdict import CaseRecord
 
@@ -24,8 +25,8 @@ def _item(assignment: Assignment) -> pytest.param:  # type: ignore[valid-type]
 
 
 def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
-    computes = isinstance(assignment.promise, Compute | RightOrRefused)
-    names = (assignment.platform.path, "numerics" if computes else "contract")
+    products = isinstance(assignment.promise, Compute | RightOrRefused)
+    names = (assignment.platform.path, "numerics" if products else "contract", *assignment.case.marks)
     return [getattr(pytest.mark, name) for name in names]
 
 

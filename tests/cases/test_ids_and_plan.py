@@ -99,7 +99,7 @@ def test_the_valid_id_of_these_tests_is_valid() -> None:
         ("tagged-integers", "tagged", "unknown value family; choose one of tagged-integers, uniform-codes, quantised-"),
         ("bf16", "bfloat16", "unknown output dtype; choose one of bf16, fp16, fp32"),
         ("bf16", "fp8", "unknown output dtype; choose one of bf16, fp16, fp32"),
-        ("k7168", "k131072", "cannot be built: its partial sums reach .* above 2\\^24"),
+        ("k7168", "k2097152", "cannot be built: its partial sums reach .* above 2\\^24"),
     ],
 )
 def test_an_id_with_a_wrong_part_is_refused_with_the_choices(part: str, other: str, message: str) -> None:
@@ -119,9 +119,9 @@ def test_an_unknown_recipe_or_format_is_refused_with_the_choices(operation: str)
         parse_case(VALID.replace("1x128-128x128", operation))
 
 
-@pytest.mark.parametrize("part", ["m83", "n576", "k7168"])
-def test_an_empty_operand_is_refused(part: str) -> None:
-    with pytest.raises(ValueError, match="M, N and K start at 1"):
+@pytest.mark.parametrize("part", ["n576", "k7168"])
+def test_an_empty_weight_is_refused(part: str) -> None:
+    with pytest.raises(ValueError, match="N and K start at 1"):
         parse_case(VALID.replace(part, part[0] + "0"))
 
 

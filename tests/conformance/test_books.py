@@ -19,7 +19,7 @@ from conformance.summary import print_summary
 
 def line(verdict: str, **more: Any) -> dict[str, Any]:
     base = {"kind": "case", "id": "gemm/x", "backend": "b", "verdict": verdict, "path": "cpu", "computed": True}
-    return {**base, "reason": "", "expected": "compute", "family": "f", **more}
+    return {**base, "reason": "", "expected": "compute", "check": "f", **more}
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,10 @@ def test_verdicts_become_outcomes(pytester: pytest.Pytester) -> None:
 def test_a_failure_of_the_harness_is_an_error_and_no_verdict_on_the_kernel(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
-        import conformance.execute, conformance.suite.conftest
+        import conformance.trial, conformance.suite.conftest
         def broken(*args, **kwargs):
             raise ZeroDivisionError("inside the judge")
-        conformance.execute.judge = broken
+        conformance.trial.judge = broken
         """
     )
     result = run(pytester, f"--conformance-case={SMALL}", "--conformance-backend=native")

@@ -1,0 +1,40 @@
+"""NaN, infinities, zeros, subnormals and overflow."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from cases.case import Case
+from cases.fill.values import Values
+from cases.stream import Stream
+from reference.blocks import recipe_of
+
+SPECIAL_CODES = (1.0, 0.0, -0.0, -1.0, 2.0**-9, 448.0, -448.0, math.nan)
+SPECIAL_SCALES = (1.0, math.nan, math.inf, -math.inf, 0.0, 1e-40, 1e-45, 3e38, 1e38, 1e-38, 1e-30, 1e30, -1.0)
+
+
+def special_values(case: Case, stream: Stream) -> Values:
+    """One special product an element, all else zero: codes change fastest over rows and columns, then the scales."""
+    problem = case.problem
+    recipe, device = recipe_of(problem.recipe), stream.device
+    sides = []
+    for rows, per_scale, dtype in (
+        (problem.m, recipe.a_rows, problem.a_dtype),
+        (problem.n, recipe.b_rows, problem.b_dtype),
+    ):
+        codes = torch.zeros(rows, problem.k, dtype=dtype, device=device)
+        codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, device).to(dtype)
+        blocks, k_blocks = -(-rows // per_scale), -(-problem.k // 128)
+        every = len(SPECIAL_CODES) if per_scale == 1 else 1
+        scales = _cycle(SPECIAL_SCALES, blocks, every, device)[:, None].expand(blocks, k_blocks).contiguous()
+        sides.append((codes, scales))
+    (a, sa), (b, sb) = sides
+    return a, b, sa, sb
+
+
+def _cycle(values: tuple[float, ...], count: int, every: int, device: torch.device) -> Tensor:
+    index = torch.arange(count, device=device) // every % len(values)
+    return torch.tensor(values, dtype=torch.float32, device=device)[index]

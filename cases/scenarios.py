@@ -1,0 +1,123 @@
+"""Scenarios: what is done with the operands of a case, beyond one plain call.
+
+Only names, conditions and reasons live here, so that planning needs no torch; `conformance.scenarios` carries them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from cases.problem import Problem
+
+Kind = Literal["gemm", "layout", "relation", "state"]
+
+
+def _always(_: Problem) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A way of asking for a product.
+
+    ``gemm`` is one plain call. A ``layout`` hands the same operands over in other memory, a ``relation`` compares two
+    calls whose results must agree, a ``state`` watches many calls or their surroundings. ``capability`` is what a
+    backend may declare to have or not to have: undeclared, it may refuse. ``needs_gpu`` says that a CPU has nothing
+    like it; ``why_not(problem)`` says why a problem has no such scenario, or None.
+    """
+
+    kind: Kind
+    name: str
+    catches: str
+    capability: str = ""
+    needs_gpu: bool = False
+    why_not: Callable[[Problem], str | None] = _always
+
+    @property
+    def prefix(self) -> str:
+        """How ids begin: ``gemm``, ``layout/a-rows-padded``."""
+        return f"{self.kind}/{self.name}" if self.name else self.kind
+
+
+def _several(axis: str) -> Callable[[Problem], str | None]:
+    """A condition: there is more than one of ``axis`` (an attribute of the problem)."""
+
+    def why_not(problem: Problem) -> str | None:
+        count = getattr(problem, axis)
+        return None if count > 1 else f"it needs more than one of {axis.replace('_', ' ')}, and there is {count}"
+
+    return why_not
+
+
+STRIDED, OUT, GRAPHS = "strided_operands", "out", "graph_capture"
+DETERMINISM, INVARIANCE, COMPILE = "determinism", "batch_invariance", "compile"
+CAPABILITIES = (STRIDED, OUT, GRAPHS, DETERMINISM, INVARIANCE, COMPILE)
+"""What backends may declare in ``capabilities``, as True or False."""
+
+PLAIN = Scenario("gemm", "", "anything wrong in one plain call")
+_LAYOUTS = (
+    Scenario("layout", "as-row-major", "A scales taken for column-major whatever their strides", STRIDED),
+    Scenario(
+        "layout", "as-padded", "a leading dimension of the A scales that is ignored, its padding that is read", STRIDED
+    ),
+    Scenario("layout", "bs-column-major", "B scales taken for row-major whatever their strides", STRIDED),
+    Scenario(
+        "layout", "bs-padded", "a leading dimension of the B scales that is ignored, its padding that is read", STRIDED
+    ),
+    Scenario("layout", "a-rows-padded", "a leading dimension of A that is ignored, row padding that is read", STRIDED),
+    Scenario("layout", "b-rows-padded", "a leading dimension of B that is ignored, row padding that is read", STRIDED),
+    Scenario("layout", "a-rows-strided", "rows of A taken for neighbours in memory", STRIDED),
+    Scenario("layout", "b-rows-strided", "rows of B taken for neighbours in memory", STRIDED),
+    Scenario("layout", "a-column-major", "A taken for row-major whatever its strides", STRIDED),
+    Scenario("layout", "b-column-major", "B taken for row-major whatever its strides", STRIDED),
+    Scenario("layout", "scales-strided", "scales taken for dense", STRIDED),
+    Scenario("layout", "scales-expanded", "one scale a K block for all rows, expanded with stride 0", STRIDED),
+    Scenario("layout", "offset-16", "a storage offset that is ignored; operands on 16-byte boundaries only", STRIDED),
+    Scenario(
+        "layout", "offset-1", "operands on any byte, scales on any float: wide loads that round addresses down", STRIDED
+    ),
+    Scenario("layout", "poison-nan", "bytes around an operand that reach a sum, be it multiplied by zero"),
+    Scenario("layout", "poison-inf", "the same, for kernels that wash NaN away"),
+    Scenario("layout", "poison-huge", "the same, with the largest finite codes and scales"),
+    Scenario("layout", "out-given", "an `out` that is not the one written, or not written in full", OUT),
+    Scenario("layout", "out-padded", "an `out` whose leading dimension is ignored, or written between its rows", OUT),
+)
+_RELATIONS = (
+    Scenario("relation", "permute-rows", "a row treated by its place", why_not=_several("m")),
+    Scenario("relation", "permute-columns", "a column treated by its place inside an N block"),
+    Scenario("relation", "permute-n-blocks", "an N block treated by its place", why_not=_several("n_blocks")),
+    Scenario("relation", "permute-k-in-groups", "a K lane treated by its place inside a group of 32"),
+    Scenario("relation", "negate-a", "arithmetic that treats the two signs differently"),
+    Scenario("relation", "negate-lanes", "a sign lost or applied once: lanes of both operands flipped"),
+    Scenario("relation", "move-power-of-two", "a scale whose exponent is lost: 2^e moved from A scales to B scales"),
+    Scenario("relation", "scale-row", "a row whose result does not follow its scales"),
+    Scenario("relation", "scale-n-block", "an N block whose result does not follow its scales"),
+    Scenario("relation", "zero-block", "the scale of a block of zeros that reaches the result"),
+    Scenario("relation", "append-zero-k", "K blocks of zeros that change the result"),
+    Scenario("relation", "permute-k-blocks", "a K block treated by its place", why_not=_several("k_blocks")),
+    Scenario("relation", "permute-k", "K lanes treated by their place, across groups"),
+    Scenario("relation", "split-k-in-two", "a sum over K that two calls do not give", why_not=_several("k_blocks")),
+)
+_STATES = (
+    Scenario("state", "repeat", "a race that hits one call in many"),
+    Scenario("state", "interleaved", "scratch memory, caches or flags that other products leave behind"),
+    Scenario("state", "churn", "memory that is freed before the kernel has read it; results in recycled memory"),
+    Scenario("state", "kept-results", "two calls that share the memory of their results"),
+    Scenario("state", "same-pointers", "anything cached by address: other data and scales behind the same pointers"),
+    Scenario("state", "surroundings", "global flags, default dtype, random numbers or devices that a call changes"),
+    Scenario("state", "batch-invariance", "nothing: reports whether a row depends on the number of rows beside it"),
+    Scenario("state", "compiled", "a result under torch.compile that is not the eager one", COMPILE),
+    Scenario(
+        "state", "compiled-autotune", "the same, with every template that max-autotune tries", COMPILE, needs_gpu=True
+    ),
+    Scenario("state", "second-stream", "work on another stream than the current one", needs_gpu=True),
+    Scenario("state", "behind-producer", "operands read before the kernel that makes them is done", needs_gpu=True),
+    Scenario(
+        "state", "graph-replay", "pointers, flags or scales that a captured graph keeps stale", GRAPHS, needs_gpu=True
+    ),
+    Scenario("state", "graph-pair", "two products in one graph that share a workspace", GRAPHS, needs_gpu=True),
+)
+SCENARIOS = {s.prefix: s for s in (PLAIN, *_LAYOUTS, *_RELATIONS, *_STATES)}
+"""Every scenario by the way its ids begin."""

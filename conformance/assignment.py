@@ -1,0 +1,104 @@
+"""A case for a backend on a platform, and what is owed there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cases import Case
+from cases.recordings import recorded_libraries
+from conformance.backends.padding import cublas_version
+from conformance.backends.protocol import Backend
+from conformance.capabilities import Absent, Compute, Promise, Refuse, RightOrRefused, promise_of
+from conformance.probe import Platform
+from conformance.tiers import Claim, Judgement
+from conformance.verdict import CaseRecord
+from reference import SM90
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A case for a backend on a platform, and what is owed there."""
+
+    case: Case
+    backend: Backend
+    platform: Platform
+    promise: Promise
+
+    @classmethod
+    def of(cls, case: Case, backend: Backend, platform: Platform) -> Assignment:
+        """The assignment with its promise: the contract's for torch's own APIs, the backend's word for others."""
+        return cls(case, backend, platform, _promise(case, backend, platform))
+
+    @property
+    def claim(self) -> Claim | None:
+        """The arithmetic to hold results to: the backend's own, or SM90 where torch is expected to show it."""
+        if self.backend.arithmetic is not None:
+            return Claim(self.backend.arithmetic, "bound" if self.backend.is_model else "declared")
+        if self.backend.api and self.platform.path == "sm90":
+            known = (self.platform.arch, cublas_version()) in recorded_libraries()
+            return Claim(SM90, "declared" if known else "expected")
+        return None
+
+    @property
+    def computes(self) -> bool:
+        """Whether a product through block scales may come, so that there is something to compare and to repeat."""
+        return isinstance(self.promise, Compute | RightOrRefused) and not self.is_detour
+
+    @property
+    def is_detour(self) -> bool:
+        """Whether the call is taken for another recipe, so that its product says nothing of block scales."""
+        return isinstance(self.promise, Compute) and bool(self.promise.via)
+
+    def record(self, judgement: Judgement, **more: object) -> CaseRecord:
+        """The record of ``judgement``."""
+        fields: dict[str, object] = {
+            "id": self.case.id,
+            "backend": self.backend.name,
+            "verdict": judgement.verdict,
+            "reason": judgement.reason,
+            "detail": judgement.detail,
+            "path": self.platform.path,
+            "expected": describe_promise(self.promise),
+            "check": self.case.check,
+            "model": self.backend.is_model,
+            "holds": judgement.holds,
+            "measured": judgement.measured,
+        }
+        return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def describe_promise(promise: Promise) -> str:
+    """A promise as records spell it."""
+    match promise:
+        case Compute(via=via):
+            return f"{via.split(':')[0]}" if via else "compute"
+        case Refuse(refusals=refusals):
+            return "refuse " + "/".join(refusal.label for refusal in refusals)
+        case Absent():
+            return "absent"
+        case _:
+            return "right or refused"
+
+
+def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
+    implemented, reason = backend.can_implement(case.problem)
+    if not implemented:
+        return Absent(f"{backend.name}: {reason}")
+    if backend.api:
+        return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
+    supported, reason = backend.is_supported(platform)
+    return _in_scenario(Compute() if supported else Absent(f"{backend.name}: {reason}"), case, backend, platform)
+
+
+def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:
+    """What remains of the promise of a plain call where more than that is asked for."""
+    scenario = case.scenario
+    if not isinstance(plain, Compute):
+        return plain
+    if scenario.needs_gpu and platform.kind == "cpu":
+        return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
+    declared = backend.capabilities.get(scenario.capability)
+    if declared is False:
+        return Absent(f"{backend.name} declares no {scenario.capability.replace('_', ' ')}")
+    undeclared = scenario.capability and declared is None
+    return RightOrRefused() if undeclared or case.problem.m == 0 else plain

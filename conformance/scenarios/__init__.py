@@ -1,0 +1,22 @@
+"""How each scenario of `cases.scenarios` is carried out."""
+
+from __future__ import annotations
+
+from conformance.presentation import present
+from conformance.scenarios.relations import perform_relation
+from conformance.scenarios.states import perform_state
+from conformance.trial import Finding, Trial
+
+
+def perform(trial: Trial) -> Finding:
+    """Carry out the scenario of the case on its backend."""
+    scenario = trial.assignment.case.scenario
+    match scenario.kind:
+        case "relation":
+            return perform_relation(trial)
+        case "state":
+            return perform_state(trial)
+        case _:
+            presented = present(trial.operands, scenario.name)
+            outcome = trial.call(presented)
+            return Finding.of(trial.judge(outcome), outcome)
