@@ -1,0 +1,96 @@
+"""Seeded faults: work on the wrong CUDA stream, and graphs that record what should be read anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from conformance.faults.kernel import Call, Family, Kernel, fault
+
+RACES: Family = "races"
+CUDA: Any = torch.cuda
+CYCLES = 20_000_000
+"""How long a stream is held up where two streams race: about ten milliseconds."""
+
+
+@fault(
+    "scales-read-on-side-stream",
+    family=RACES,
+    source="flashinfer#2708",
+    needs="cuda",
+    what="Scales are copied on a stream that does not wait for the one that produces them.",
+)
+class _ScalesReadOnSideStream(Kernel):
+    def row_scales(self, call: Call) -> Tensor:
+        if not call.As.is_cuda or torch.cuda.is_current_stream_capturing():
+            return call.As
+        side = CUDA.Stream(call.As.device)
+        with torch.cuda.stream(side):
+            early = call.As.clone()
+        torch.cuda.current_stream(call.As.device).wait_stream(side)
+        early.record_stream(torch.cuda.current_stream(call.As.device))
+        return early
+
+
+@fault(
+    "result-not-waited-for",
+    family=RACES,
+    source="DeepGEMM#375",
+    needs="cuda",
+    what="The last 16 columns are stored on a stream of the kernel's own that the caller's does not wait for.",
+)
+class _ResultNotWaitedFor(Kernel):
+    def store(self, call: Call, total: Tensor) -> Tensor:
+        out = super().store(call, total)
+        if not out.is_cuda or torch.cuda.is_current_stream_capturing():
+            return out
+        late = out[:, -16:].clone()
+        out[:, -16:] = 0
+        side = CUDA.Stream(out.device)
+        side.wait_stream(torch.cuda.current_stream(out.device))
+        with torch.cuda.stream(side):
+            CUDA._sleep(CYCLES)
+            out[:, -16:] = late
+        for tensor in (out, late):
+            tensor.record_stream(side)
+        return out
+
+
+@fault(
+    "legacy-stream-only",
+    family=RACES,
+    source="DeepGEMM#193",
+    needs="cuda",
+    what="A is decoded on the default stream, which does not wait for the work pending on the caller's own.",
+)
+class _LegacyStreamOnly(Kernel):
+    def read_a(self, call: Call) -> Tensor:
+        if not call.A.is_cuda or torch.cuda.is_current_stream_capturing():
+            return super().read_a(call)
+        stream, legacy = torch.cuda.current_stream(call.A.device), torch.cuda.default_stream(call.A.device)
+        with torch.cuda.stream(legacy):
+            a = super().read_a(call)
+        stream.wait_stream(legacy)
+        a.record_stream(stream)
+        return a
+
+
+@fault(
+    "graph-keeps-warm-up-scales",
+    family=RACES,
+    source="DeepGEMM#444",
+    needs="cuda",
+    what="A graph records the converted scales of the warm-up call, so a replay after new scales uses the old ones.",
+)
+class _GraphKeepsWarmUpScales(Kernel):
+    def __init__(self) -> None:
+        self.warm: dict[tuple[int, int, int], Tensor] = {}
+
+    def column_scales(self, call: Call) -> Tensor:
+        key = (call.n, call.k, call.Bs.data_ptr())
+        scales = super().column_scales(call)
+        if not call.Bs.is_cuda or not torch.cuda.is_current_stream_capturing():
+            self.warm[key] = scales.clone()
+        return self.warm.get(key, scales)
