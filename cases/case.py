@@ -34,8 +34,9 @@ class Case:
 
     @property
     def inputs(self) -> str:
-        """Names the input bytes: cases that differ in output dtype alone share them."""
-        return f"{self.problem.inputs}/{self.family.name}/s{self.seed}"
+        """Names the input bytes: cases that differ in output dtype alone share them, most scenarios do as well."""
+        shared = "/shared-scales" if self.scenario.shares_scales else ""
+        return f"{self.problem.inputs}/{self.family.name}/s{self.seed}{shared}"
 
     @property
     def check(self) -> str:

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from cases.case import Case
-from cases.fill import FILLS
+from cases.fill import FILLS, TAGGED, Values
+from cases.fill.tags import alias_of
 from cases.stream import Stream
+from reference.exactness import why_not_exact
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,25 @@ def build_operands(case: Case, *, seed: int = 0, device: torch.device | str = "c
     """The operands of ``case`` under suite ``seed``: the same bytes on every device and version of torch."""
     stream = Stream(f"{case.inputs}/{seed}", torch.device(device))
     tensors = FILLS[case.family.name](case, stream)
+    if case.scenario.shares_scales:
+        a, b, sa, sb = tensors
+        tensors = (a, b, sa[:1].expand_as(sa).contiguous(), sb[:1].expand_as(sb).contiguous())
+    if case.tier == "exact":
+        _prove(case, tensors)
     return Operands(*tensors, digest_of(*tensors))
+
+
+def _prove(case: Case, tensors: Values) -> None:
+    """Raise AssertionError unless every legal kernel gives the exact result, and no wrong index gives the scales."""
+    reason = why_not_exact(*tensors, recipe=case.problem.recipe)
+    if reason:
+        raise AssertionError(f"{case.id} is not exact: {reason}")
+    if case.family.name not in TAGGED or case.scenario.shares_scales:
+        return
+    for name, scales in zip(("As", "Bs"), tensors[2:], strict=True):
+        alias = alias_of(scales) if scales.numel() else None
+        if alias:
+            raise AssertionError(f"{case.id}: {alias} gives the scales {name} back")
 
 
 def digest_of(*tensors: Tensor) -> str:

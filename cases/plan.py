@@ -2,77 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal, get_args
 
 from cases.case import Case
-from cases.families import FAMILIES, PLANNED, Family
-from cases.problem import Problem
+from cases.families import FAMILIES, PLANNED
+from cases.layers import left_out, shards
+from cases.sections import FULL, QUICK, SECTIONS, STANDARD, fill
 from cases.survey import survey
 
 Profile = Literal["quick", "standard", "full", "survey"]
 PROFILES: tuple[str, ...] = get_args(Profile)
+DEPTH = {"quick": QUICK, "standard": STANDARD, "full": FULL}
+BLIND = {
+    "quick": "K above 1040 beyond the upstream shape, most M and N, real layers, torch.compile, all but two lanes of "
+    "the code pairs",
+    "standard": "weights above 2^23 codes, M above 4097 beyond the M sweep, sizes above 2^31, more than a few seeds",
+    "full": "sizes above 2^33; whatever the generated cases did not draw",
+    "survey": "exact families, scenarios: it holds an arithmetic against hardware and nothing else",
+}
+"""What each profile cannot see."""
 
-UPSTREAM = (83, 576, 7168)
-"""The one shape that the upstream kernel was merged with."""
-M_SIZES = (1, 3, 5, 7, 17, 83, 127, 129)
-N_SIZES = (16, 112, 128, 144, 256, 272, 576)
-K_SIZES = (128, 144, 256, 384, 512, 640, 1024, 1040, 2304, 7168)
-OUTS = ("fp32", "bf16", "fp16")
-
-LAYERS = (
-    (84, 7168, 2304),
-    (84, 7168, 256),
-    (84, 5120, 4352),
-    (84, 5120, 6400),
-    (84, 5120, 3200),
-    (84, 2560, 4864),
-    (84, 7168, 2048),
-    (4096, 7168, 2304),
-)
-"""DeepSeek-V3 and Qwen3 down and output projections under tensor parallelism (sources in docs/cases.md)."""
+GENERATED = {"quick": 0, "standard": 300, "full": 10_000, "survey": 0}
+"""Generated cases of each profile."""
 
 
-def grid() -> Iterator[tuple[int, int, int]]:
-    """Shapes in which every pair of an M, an N and a K of the lists above meets at least once."""
-    for i, m in enumerate(M_SIZES):
-        for j, k in enumerate(K_SIZES):
-            yield m, N_SIZES[(i + j) % len(N_SIZES)], k
-
-
-def _fill(shape: tuple[int, int, int], outs: tuple[str, ...], seed: int, families: tuple[Family, ...]) -> list[Case]:
-    cases = [Case(Problem(*shape, out=out), family, seed) for family in families for out in outs]
-    return [case for case in cases if case.why_not() is None]
-
-
-def _quick(families: tuple[Family, ...]) -> Iterator[Case]:
-    for i, shape in enumerate(grid()):
-        if shape[2] <= 1024:
-            yield from _fill(shape, (OUTS[i % 3],), 0, families)
-    yield from _fill(UPSTREAM, ("bf16",), 0, families)
-
-
-def _standard(families: tuple[Family, ...]) -> Iterator[Case]:
-    for i, shape in enumerate(grid()):
-        yield from _fill(shape, (OUTS[i % 3], OUTS[(i + 1) % 3]), i % 3, families)
-    for seed in range(3):
-        yield from _fill(UPSTREAM, OUTS if seed == 0 else ("bf16",), seed, families)
-
-
-def _full(families: tuple[Family, ...]) -> Iterator[Case]:
-    yield from _standard(families)
-    for shape in grid():
-        for seed in range(3):
-            yield from _fill(shape, OUTS, seed, families)
-    for shape in LAYERS:
-        yield from _fill(shape, OUTS, 0, families)
+@lru_cache(maxsize=8)
+def sections(profile: Profile = "standard") -> dict[str, tuple[Case, ...]]:
+    """The cases of ``profile`` by section, each case in the first section that has it."""
+    if profile == "survey":
+        return {"survey": tuple(dict.fromkeys(survey(tuple(FAMILIES[name] for name in PLANNED))))}
+    taken: set[str] = set()
+    found: dict[str, tuple[Case, ...]] = {}
+    for section in SECTIONS.values():
+        cases = {case.id: case for level, case in section.cases() if level <= DEPTH[profile] and case.id not in taken}
+        taken.update(cases)
+        found[section.name] = tuple(cases.values())
+    return found
 
 
 def plan(profile: Profile = "standard") -> tuple[Case, ...]:
     """The cases of ``profile``, without repeats, those with the same input bytes next to one another."""
-    families = tuple(FAMILIES[name] for name in PLANNED)
-    build = {"quick": _quick, "standard": _standard, "full": _full, "survey": survey}[profile]
-    by_inputs: dict[str, dict[str, Case]] = {}
-    for case in build(families):
-        by_inputs.setdefault(case.inputs, {})[case.id] = case
-    return tuple(case for group in by_inputs.values() for case in group.values())
+    by_inputs: dict[str, list[Case]] = {}
+    for cases in sections(profile).values():
+        for case in cases:
+            by_inputs.setdefault(case.inputs, []).append(case)
+    return tuple(case for group in by_inputs.values() for case in group)
+
+
+def section_of(case: Case) -> str:
+    """The section of the full plan, or of the survey, that has ``case``; empty where none has."""
+    return _places().get(case.id, "")
+
+
+@lru_cache(maxsize=1)
+def _places() -> dict[str, str]:
+    return {
+        case.id: name for profile in ("survey", "full") for name, cases in sections(profile).items() for case in cases
+    }
+
+
+def model_cases(config: Mapping[str, object], tp: int, profile: str) -> tuple[Case, ...]:
+    """The layers of a user's model on one of ``tp`` ranks, for M as in decoding and, in ``full``, prefill.
+
+    Raises ValueError where ``tp`` ranks leave no layer.
+    """
+    cut = shards(config, tp)
+    if not cut:
+        raise ValueError(f"no layer of this model can be cut for {tp} ranks: {left_out(config, tp)[0].reason}")
+    sizes = {"quick": (1,), "standard": (1, 7, 83)}.get(profile, (1, 2, 7, 8, 64, 83, 512, 4096, 8192))
+    families = ("tagged-integers", "integer-codes", "quantised-outliers")
+    return tuple(case for s in cut for m in sizes for case in fill((m, s.n, s.k), families, ("bf16",)))

@@ -25,7 +25,8 @@ class Scenario:
     ``gemm`` is one plain call. A ``layout`` hands the same operands over in other memory, a ``relation`` compares two
     calls whose results must agree, a ``state`` watches many calls or their surroundings. ``capability`` is what a
     backend may declare to have or not to have: undeclared, it may refuse. ``needs_gpu`` says that a CPU has nothing
-    like it; ``why_not(problem)`` says why a problem has no such scenario, or None.
+    like it; ``why_not(problem)`` says why a problem has no such scenario, or None. ``shares_scales`` says that the
+    operands are not those of a plain call: all rows have the scales of the first one, on both sides.
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class Scenario:
     capability: str = ""
     needs_gpu: bool = False
     why_not: Callable[[Problem], str | None] = _always
+    shares_scales: bool = False
 
     @property
     def prefix(self) -> str:
@@ -41,12 +43,15 @@ class Scenario:
         return f"{self.kind}/{self.name}" if self.name else self.kind
 
 
-def _several(axis: str) -> Callable[[Problem], str | None]:
-    """A condition: there is more than one of ``axis`` (an attribute of the problem)."""
+def _from(**least: int) -> Callable[[Problem], str | None]:
+    """A condition: there is a row, and the sizes named are at least so large."""
 
     def why_not(problem: Problem) -> str | None:
-        count = getattr(problem, axis)
-        return None if count > 1 else f"it needs more than one of {axis.replace('_', ' ')}, and there is {count}"
+        for axis, size in {"m": 1, **least}.items():
+            actual = getattr(problem, axis)
+            if actual < size:
+                return f"it needs {axis.upper()} to be {size} at least, and it is {actual}"
+        return None
 
     return why_not
 
@@ -73,7 +78,13 @@ _LAYOUTS = (
     Scenario("layout", "a-column-major", "A taken for row-major whatever its strides", STRIDED),
     Scenario("layout", "b-column-major", "B taken for row-major whatever its strides", STRIDED),
     Scenario("layout", "scales-strided", "scales taken for dense", STRIDED),
-    Scenario("layout", "scales-expanded", "one scale a K block for all rows, expanded with stride 0", STRIDED),
+    Scenario(
+        "layout",
+        "scales-expanded",
+        "one scale a K block for all rows, expanded with stride 0",
+        STRIDED,
+        shares_scales=True,
+    ),
     Scenario("layout", "offset-16", "a storage offset that is ignored; operands on 16-byte boundaries only", STRIDED),
     Scenario(
         "layout", "offset-1", "operands on any byte, scales on any float: wide loads that round addresses down", STRIDED
@@ -85,20 +96,26 @@ _LAYOUTS = (
     Scenario("layout", "out-padded", "an `out` whose leading dimension is ignored, or written between its rows", OUT),
 )
 _RELATIONS = (
-    Scenario("relation", "permute-rows", "a row treated by its place", why_not=_several("m")),
-    Scenario("relation", "permute-columns", "a column treated by its place inside an N block"),
-    Scenario("relation", "permute-n-blocks", "an N block treated by its place", why_not=_several("n_blocks")),
-    Scenario("relation", "permute-k-in-groups", "a K lane treated by its place inside a group of 32"),
-    Scenario("relation", "negate-a", "arithmetic that treats the two signs differently"),
-    Scenario("relation", "negate-lanes", "a sign lost or applied once: lanes of both operands flipped"),
-    Scenario("relation", "move-power-of-two", "a scale whose exponent is lost: 2^e moved from A scales to B scales"),
-    Scenario("relation", "scale-row", "a row whose result does not follow its scales"),
-    Scenario("relation", "scale-n-block", "an N block whose result does not follow its scales"),
-    Scenario("relation", "zero-block", "the scale of a block of zeros that reaches the result"),
-    Scenario("relation", "append-zero-k", "K blocks of zeros that change the result"),
-    Scenario("relation", "permute-k-blocks", "a K block treated by its place", why_not=_several("k_blocks")),
-    Scenario("relation", "permute-k", "K lanes treated by their place, across groups"),
-    Scenario("relation", "split-k-in-two", "a sum over K that two calls do not give", why_not=_several("k_blocks")),
+    Scenario("relation", "permute-rows", "a row treated by its place", why_not=_from(m=2)),
+    Scenario("relation", "permute-columns", "a column treated by its place inside an N block", why_not=_from(n=2)),
+    Scenario("relation", "permute-n-blocks", "an N block treated by its place", why_not=_from(n=256)),
+    Scenario(
+        "relation", "permute-k-in-groups", "a K lane treated by its place inside a group of 32", why_not=_from(k=2)
+    ),
+    Scenario("relation", "negate-a", "arithmetic that treats the two signs differently", why_not=_from()),
+    Scenario(
+        "relation", "negate-lanes", "a sign lost or applied once: lanes of both operands flipped", why_not=_from()
+    ),
+    Scenario(
+        "relation", "move-power-of-two", "a scale whose exponent is lost: 2^e moved from A to B scales", why_not=_from()
+    ),
+    Scenario("relation", "scale-row", "a row whose result does not follow its scales", why_not=_from()),
+    Scenario("relation", "scale-n-block", "an N block whose result does not follow its scales", why_not=_from()),
+    Scenario("relation", "zero-block", "the scale of a block of zeros that reaches the result", why_not=_from()),
+    Scenario("relation", "append-zero-k", "K blocks of zeros that change the result", why_not=_from()),
+    Scenario("relation", "permute-k-blocks", "a K block treated by its place", why_not=_from(k=256)),
+    Scenario("relation", "permute-k", "K lanes treated by their place, across groups", why_not=_from(k=33)),
+    Scenario("relation", "split-k-in-two", "a sum over K that two calls do not give", why_not=_from(k=129)),
 )
 _STATES = (
     Scenario("state", "repeat", "a race that hits one call in many"),

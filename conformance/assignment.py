@@ -87,7 +87,9 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     if backend.api:
         return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
     supported, reason = backend.is_supported(platform)
-    return _in_scenario(Compute() if supported else Absent(f"{backend.name}: {reason}"), case, backend, platform)
+    return _in_scenario(
+        Compute(may_decline=True) if supported else Absent(f"{backend.name}: {reason}"), case, backend, platform
+    )
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,29 +11,60 @@ from torch import Tensor
 from cases import Problem
 from conformance.backends.protocol import Backend
 from conformance.presentation import Presented
+from conformance.soiling import soiled
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call did: it returned something or raised, and it may have changed or kept memory that is not its own."""
+    """What a call did: it returned something or raised, and it may have changed or kept memory that is not its own.
+
+    ``unused`` says how a given `out` is not what was returned, or is None. A kernel that returns None has returned it.
+    """
 
     returned: object = None
     raised: BaseException | None = None
     damage: str | None = None
+    unused: str | None = None
 
 
 def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
     """Hand presented operands to the kernel and see what it does to them."""
+    return watch(lambda: backend.apply(presented.tensors, problem, out=presented.out), presented, problem)
+
+
+def watch(action: Callable[[], object], presented: Presented, problem: Problem) -> Outcome:
+    """See what ``action``, one call of a kernel or many, returns or raises and does to presented operands."""
     returned, raised = None, None
     device = presented.tensors[0].device
-    soil(problem, device)
-    try:
-        returned = backend.apply(presented.tensors, problem, out=presented.out)
-        synchronise(device)
-    except Exception as error:  # a kernel under test may raise anything
-        raised = error
-        synchronise(device)
-    return Outcome(returned, raised, presented.damage() or _kept(returned, presented))
+    with soiled(problem, device):
+        try:
+            returned = action()
+            synchronise(device)
+        except Exception as error:  # a kernel under test may raise anything
+            raised = error
+            synchronise(device)
+    unused = None
+    if presented.out is not None and raised is None:
+        returned, unused = _settled(returned, presented.out)
+    return Outcome(returned, raised, presented.damage() or _kept(returned, presented), unused)
+
+
+def _settled(returned: object, out: Tensor) -> tuple[object, str | None]:
+    """What counts as returned where ``out`` was given, and what is wrong with it."""
+    if returned is None or (isinstance(returned, Tensor) and _is_same(returned, out)):
+        return out, None
+    if not isinstance(returned, Tensor) or not out.numel():
+        return returned, None
+    what = "another view of `out`" if share_memory(returned, (out,)) else "another tensor than `out`"
+    state = "still holds nothing but the NaN it came with" if torch.isnan(out).all() else "was written to"
+    return returned, f"{what} came back, and `out` {state}"
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    def place(x: Tensor) -> tuple[object, ...]:
+        return x.device, x.dtype, x.shape, x.stride(), x.data_ptr()
+
+    return one is other or place(one) == place(other)
 
 
 def _kept(returned: object, presented: Presented) -> str | None:
@@ -41,12 +72,6 @@ def _kept(returned: object, presented: Presented) -> str | None:
         return None
     owner = presented.owner_of(returned)
     return f"the result lies in the memory of {owner}" if owner else None
-
-
-def soil(problem: Problem, device: torch.device) -> None:
-    """Leave NaN in the memory that an allocator will hand out next, so that elements never written show."""
-    for dtype in (problem.out_dtype, torch.float32):
-        torch.full((max(problem.m, 1), problem.n), torch.nan, dtype=dtype, device=device)
 
 
 def share_memory(x: Tensor, others: Sequence[Tensor]) -> bool:

@@ -22,9 +22,13 @@ Evidence = Literal["measured", "read", "derived", "assumed"]
 
 @dataclass(frozen=True)
 class Compute:
-    """A right product is owed. ``via`` names another recipe that the call is taken for."""
+    """A right product is owed. ``via`` names another recipe that the call is taken for.
+
+    ``may_decline``: nobody but the kernel itself says what it implements, so NotImplementedError is an answer too.
+    """
 
     via: str = ""
+    may_decline: bool = False
 
 
 @dataclass(frozen=True)

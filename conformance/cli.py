@@ -40,6 +40,15 @@ Seed = Annotated[int, typer.Option(metavar="S", help="Suite seed.")]
 Keyword = Annotated[Optional[str], typer.Option("-k", metavar="EXPR", help="Only cases that match, as pytest -k.")]  # noqa: UP045
 Workers = Annotated[Optional[str], typer.Option("-n", metavar="N", help="Worker processes, or auto.")]  # noqa: UP045
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Folder for report.jsonl and junit.xml.")]
+Model = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="CONFIG_JSON", help="Judge the layers of this Hugging Face configuration, not a profile's."),
+]
+Ranks = Annotated[int, typer.Option("--tp", metavar="N", help="Tensor-parallel ranks that the model is cut for.")]
+Examples = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(metavar="COUNT", help="Generated cases, in batches of 100; the profile says how many otherwise."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -54,22 +63,36 @@ def run(
     workers: Workers = None,
     require: Require = None,
     report: Report = Path("conformance-report"),
+    model: Model = None,
+    tp: Ranks = 1,
+    examples: Examples = None,
 ) -> None:
     """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
     from conformance.request import Request
     from conformance.runner import run_suite
 
-    request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), tuple(case or ()))
+    chosen = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
+    request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)  # type: ignore[arg-type]
     raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
 
 
 @app.command("list")
-def list_cases(backend: Backends = None, profile: Profile = "standard", as_json: Json = False) -> None:
+def list_cases(
+    backend: Backends = None,
+    profile: Profile = "standard",
+    keyword: Keyword = None,
+    model: Model = None,
+    tp: Ranks = 1,
+    examples: Examples = None,
+    as_json: Json = False,
+) -> None:
     """Print the planned cases, one id a line; launches nothing."""
     from conformance.listing import planned
+    from conformance.request import Request
 
-    document = planned(tuple(backend or ()), profile)
-    _print(document, as_json, lambda: [case["id"] for case in document["cases"]])
+    request = Request(tuple(backend or ()), profile=profile, model=model, tp=tp, examples=examples)
+    document = planned(request, keyword)
+    _print(document, as_json, lambda: [*(case["id"] for case in document["cases"]), *document["generated"]])
 
 
 @app.command()

@@ -7,18 +7,18 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from cases import Case
+from cases import Case, Problem
 from cases.operands import Operands, build_operands
 from reference import Arithmetic, Expectation, exact_block_matmul, expect, native_w8a8_block_matmul
 from reference.blocks import BLOCK
 
 
 class Evidence:
-    """Operands of a case and, when asked for, the exact result, the bound and the reference."""
+    """Operands of a problem and, when asked for, the exact result, the bound and the reference."""
 
-    def __init__(self, case: Case, seed: int, device: torch.device) -> None:
-        self._problem = case.problem
-        self.operands: Operands = build_operands(case, seed=seed, device=device)
+    def __init__(self, problem: Problem, operands: Operands) -> None:
+        self._problem = problem
+        self.operands = operands
         self._expected: dict[Arithmetic | None, Expectation] = {}
 
     def expectation(self, arithmetic: Arithmetic | None) -> Expectation:
@@ -32,6 +32,11 @@ class Evidence:
     def exact(self) -> Tensor:
         """The exact result, float64 [M, N]."""
         return exact_block_matmul(*self.operands.tensors, recipe=self._problem.recipe)
+
+    @cached_property
+    def has_infinities(self) -> bool:
+        """Whether a scale is infinite, so that legal kernels give NaN or infinity."""
+        return any(bool(scale.isinf().any()) for scale in self.operands.tensors[2:])
 
     @cached_property
     def reference(self) -> Tensor | None:
@@ -49,5 +54,5 @@ def evidence_for(case: Case, *, seed: int, device: torch.device) -> Evidence:
     key = (case.inputs, seed, device)
     if key not in _by_inputs:
         _by_inputs.clear()
-        _by_inputs[key] = Evidence(case, seed, device)
+        _by_inputs[key] = Evidence(case.problem, build_operands(case, seed=seed, device=device))
     return _by_inputs[key]

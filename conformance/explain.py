@@ -70,7 +70,7 @@ def _arithmetic(named: Naming | None) -> str:
 def wrong_elements(case: Case, evidence: Evidence, out: Tensor) -> Tensor:
     """Mask [M, N] of the elements that no right kernel returns."""
     if case.tier == "exact":
-        return wrong_exactly(out, evidence.exact)
+        return wrong_exactly(out, evidence.exact, any_special=evidence.has_infinities)
     return out_of_bound(out, evidence.expectation(None))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from cases import Case
@@ -19,6 +21,8 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
         return _judge_refusal(promise, outcome.raised)
     if isinstance(promise, Refuse):
         return failed("accepted", f"a result came where {_either(promise)} was owed")
+    if outcome.unused:
+        return failed("out-not-used", outcome.unused)
     misfit = _judge_form(case, evidence, outcome.returned)
     if misfit is not None:
         return misfit
@@ -32,7 +36,7 @@ def _either(promise: Refuse) -> str:
 
 def _judge_refusal(promise: Promise, error: BaseException) -> Judgement:
     said = f"{type(error).__name__}: {_first_line(error)}"
-    if isinstance(promise, Compute):
+    if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
         return failed("raised", said)
     if isinstance(promise, Refuse) and not any(refusal.matches(error) for refusal in promise.refusals):
         return failed("wrong-refusal", f"{said} came where {_either(promise)} was owed")
@@ -54,4 +58,16 @@ def _judge_form(case: Case, evidence: Evidence, out: object) -> Judgement | None
         return failed("wrong-dtype", f"the result is {out.dtype}, not {problem.out_dtype}")
     if out.device != device:
         return failed("wrong-device", f"the result is on {out.device}, not on {device}")
+    if _overlaps(out):
+        return failed("elements-shared", f"elements of the result share memory: its strides are {out.stride()}")
     return None
+
+
+def _overlaps(out: Tensor) -> bool:
+    """Whether two elements of a matrix lie in the same memory, as in an expanded one."""
+    (rows, columns), (down, right) = out.shape, out.stride()
+    # The nearest element at the same address is right / g rows and down / g columns away, g their greatest divisor.
+    common = math.gcd(down, right)
+    if not common:
+        return rows * columns > 1
+    return right // common < rows and down // common < columns

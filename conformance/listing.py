@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from cases import Case
+from cases.plan import BLIND, section_of
+from cases.sections import SECTIONS
+from conformance.errors import UsageError
 from conformance.request import Request
 
+WORD = re.compile(r"[\w.:+\-\[\]\\/]+")
 
-def planned(backends: tuple[str, ...], profile: str) -> dict[str, Any]:
-    """The plan as a JSON document. With ``backends``, also what each case would be owed on this machine's device."""
-    request = Request(backends=backends, profile=profile)
+
+def planned(request: Request, keyword: str | None = None) -> dict[str, Any]:
+    """The plan as a JSON document. With backends, also what each case would be owed on this machine's device."""
     request.check()
-    cases = [
-        {"id": case.id, "family": case.family.name, "tier": case.family.tier, "macs": case.problem.macs}
-        for case in request.chosen_cases()
-    ]
-    if backends:
+    chosen = [case for case in request.chosen_cases() if matches(keyword, words_of(case))]
+    cases = [_entry(case) for case in chosen]
+    if request.backends:
         owed = _owed(request)
-        cases = [{**case, "expected": owed[str(case["id"])]} for case in cases]
-    return {"profile": profile, "count": len(cases), "cases": cases}
+        cases = [{**case, "expected": owed.get(str(case["id"]), {})} for case in cases]
+    batches = [batch.id for batch in request.chosen_batches() if matches(keyword, (batch.id,))]
+    return {
+        "profile": request.profile,
+        "cannot_see": BLIND[request.profile],
+        "sections": {name: section.what for name, section in SECTIONS.items()},
+        "count": len(cases),
+        "cases": cases,
+        "generated": batches,
+    }
+
+
+def _entry(case: Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "section": section_of(case),
+        "check": case.check,
+        "tier": case.tier,
+        "marks": list(case.marks),
+        "macs": case.problem.macs,
+        "catches": case.scenario.catches if case.scenario.name else case.family.catches,
+    }
+
+
+def words_of(case: Case) -> tuple[str, ...]:
+    """What -k is matched with: the id, the section and the markers, as in the pytest session."""
+    return (case.id, section_of(case), *case.marks)
+
+
+def matches(keyword: str | None, words: Iterable[str]) -> bool:
+    """Whether pytest's ``-k keyword`` selects an item with these ``words``; UsageError for a wrong expression."""
+    if not keyword:
+        return True
+    known = [word.lower() for word in words]
+
+    def holds(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        return word if word in ("and", "or", "not") else str(any(word in other for other in known))
+
+    expression = WORD.sub(holds, keyword)
+    try:
+        return bool(eval(expression, {"__builtins__": {}}))  # only and, or, not, True, False and brackets are left
+    except (SyntaxError, TypeError, NameError):
+        raise UsageError(f"-k takes words joined by and, or, not and brackets, got {keyword!r}") from None
 
 
 def _owed(request: Request) -> dict[str, dict[str, str]]:

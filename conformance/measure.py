@@ -14,14 +14,23 @@ SHOWN = 5
 """Wrong elements that a record lists."""
 
 
-def measure_exact(out: Tensor, exact: Tensor, reference: Tensor | None) -> Measured:
+def measure_exact(out: Tensor, exact: Tensor, reference: Tensor | None, *, any_special: bool = False) -> Measured:
     """Tier exact: every element must be the exact value, correctly rounded. Zeros of either sign are equal."""
-    return _measured("exact", out, round_to(exact, out.dtype), wrong_exactly(out, exact), reference)
+    wrong = wrong_exactly(out, exact, any_special=any_special)
+    return _measured("exact", out, round_to(exact, out.dtype), wrong, reference)
 
 
-def wrong_exactly(out: Tensor, exact: Tensor) -> Tensor:
-    """Mask of the elements that are not the exact value, correctly rounded."""
-    return out != round_to(exact, out.dtype)
+def wrong_exactly(out: Tensor, exact: Tensor, *, any_special: bool = False) -> Tensor:
+    """Mask of the elements that are not the exact value, correctly rounded; NaN is owed where the exact value is NaN.
+
+    ``any_special``: where the exact value is not finite, neither NaN nor infinity is wrong, since the order in which
+    an infinite scale is applied decides which of them comes.
+    """
+    expected = round_to(exact, out.dtype)
+    right = (out == expected) | (out.isnan() & expected.isnan())
+    if any_special:
+        right |= ~torch.isfinite(exact) & ~torch.isfinite(out)
+    return ~right
 
 
 def measure_bound(out: Tensor, expectation: Expectation, reference: Tensor | None) -> Measured:

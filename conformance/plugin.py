@@ -48,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-report", type=Path, metavar="DIR", help="folder for report.jsonl")
     group.addoption("--conformance-require", help="platform path that must have been exercised", **many)
     group.addoption("--conformance-case", help="case id; repeat for several, instead of a profile", **many)
+    group.addoption("--conformance-model", type=Path, metavar="FILE", help="judge the layers of this config.json")
+    group.addoption("--conformance-tp", type=int, default=1, metavar="N", help="tensor-parallel ranks of the model")
+    group.addoption("--conformance-examples", type=int, metavar="COUNT", help="generated cases")
 
 
 def request_of(config: pytest.Config) -> Request:
@@ -66,6 +69,9 @@ def request_of(config: pytest.Config) -> Request:
         report=option.conformance_report,
         require=tuple(option.conformance_require),
         cases=tuple(option.conformance_case),
+        model=option.conformance_model,
+        tp=option.conformance_tp,
+        examples=option.conformance_examples,
     )
 
 
@@ -106,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _asked(config: pytest.Config) -> bool:
     """Whether any of our options was given; nobody else's session imports more than this module."""
-    defaults = {"conformance_profile": "standard", "conformance_seed": 0}
+    defaults = {"conformance_profile": "standard", "conformance_seed": 0, "conformance_tp": 1}
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
 
@@ -133,7 +139,7 @@ def _open_report(config: pytest.Config) -> None:
             lambda: session_of(config),
             folder=option.conformance_report,
             require=tuple(option.conformance_require),
-            selected=bool(option.conformance_case),
+            selected=bool(option.conformance_case or option.conformance_model),
         )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None

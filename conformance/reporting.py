@@ -17,7 +17,7 @@ from conformance.records import Line, ReportWriter, footer, header
 if TYPE_CHECKING:
     from conformance.session import Session
 
-ITEM = re.compile(r"(^|/)test_products\.py::test_product\[(?P<backend>[^/\]]+)/(?P<id>gemm/.+)\]$")
+ITEM = re.compile(r"(^|/)test_products\.py::test_(product|generated)\[(?P<backend>[^/\]]+)/(?P<id>[a-z]+/.+)\]$")
 """Node ids of the suite's items, from whichever root; workers of pytest-xdist send nothing else before they run."""
 Key = tuple[str, str]
 
@@ -91,7 +91,9 @@ class Reporter:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
         if self._selected or any(line["verdict"] == "not-run" for line in self._lines.values()):
             return False
-        everything = {(a.backend.name, a.case.id) for a in self._session().assignments}
+        session = self._session()
+        everything = {(a.backend.name, a.case.id) for a in session.assignments}
+        everything |= {(d.backend.name, d.batch.id) for d in session.drawings}
         return set(self._lines) == everything
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

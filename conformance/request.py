@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases import PROFILES, Case, parse_case, plan
+from cases.layers import read_model
+from cases.plan import GENERATED, model_cases
+from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
 from conformance.probe import PATHS
 
@@ -21,6 +24,9 @@ class Request:
     report: Path | None = None
     require: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
+    model: Path | None = None
+    tp: int = 1
+    examples: int | None = None
 
     def check(self) -> None:
         """Raise UsageError for the first part that names nothing there is."""
@@ -31,13 +37,30 @@ class Request:
                 raise unknown("platform path", name, PATHS)
         if self.seed < 0:
             raise UsageError(f"the seed must not be negative, got {self.seed}")
+        if self.tp < 1:
+            raise UsageError(f"--tp is a number of ranks from 1, got {self.tp}")
+        if self.tp > 1 and self.model is None:
+            raise UsageError("--tp cuts the layers of a model: name its configuration with --model CONFIG_JSON")
+        if self.examples is not None and self.examples < 0:
+            raise UsageError(f"--examples must not be negative, got {self.examples}")
         self.chosen_cases()
 
     def chosen_cases(self) -> tuple[Case, ...]:
-        """The cases named one by one, or the plan of the profile."""
-        if not self.cases:
-            return plan(self.profile)  # type: ignore[arg-type]
+        """The cases named one by one, the layers of a model, or the plan of the profile."""
         try:
-            return tuple(parse_case(text) for text in dict.fromkeys(self.cases))
+            if self.cases:
+                return tuple(parse_case(text) for text in dict.fromkeys(self.cases) if parse_batch(text) is None)
+            if self.model is not None:
+                return model_cases(read_model(self.model), self.tp, self.profile)
         except ValueError as error:
             raise UsageError(str(error)) from None
+        return plan(self.profile)  # type: ignore[arg-type]
+
+    def chosen_batches(self) -> tuple[Batch, ...]:
+        """The batches of generated cases: those named, or as many as the profile or ``examples`` asks for."""
+        if self.cases:
+            return tuple(batch for text in dict.fromkeys(self.cases) if (batch := parse_batch(text)))
+        if self.examples is None and self.model is not None:
+            return ()
+        wanted = GENERATED[self.profile] if self.examples is None else self.examples
+        return tuple(Batch(seed) for seed in range(-(-wanted // EXAMPLES)))

@@ -62,6 +62,9 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]
     arguments += [f"--conformance-report={folder}"]
     arguments += [f"--conformance-device={request.device}"] if request.device else []
+    arguments += [f"--conformance-model={request.model}"] if request.model else []
+    arguments += [f"--conformance-tp={request.tp}"]
+    arguments += [] if request.examples is None else [f"--conformance-examples={request.examples}"]
     arguments += ["-k", keyword] if keyword else []
     arguments += ["-n", workers] if workers else []
     return arguments

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.registry import load_backends
+from conformance.capabilities import Refuse
+from conformance.generated import Drawing
 from conformance.probe import Platform, parse_device, probe
 from conformance.request import Request
 
@@ -45,11 +49,36 @@ class Session:
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
         """Every planned case of every backend; the backends of one case stand together, so inputs are built once."""
-        return tuple(
+        everything = (
             Assignment.of(case, backend, self.platform)
             for case in self.request.chosen_cases()
             for backend in self.backends
         )
+        return tuple(everything) if self.request.cases else tuple(_without_repeats(everything))
+
+    @cached_property
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Every batch of generated cases for every backend that computes here."""
+        drawings = (
+            Drawing(batch, backend, self.platform)
+            for batch in self.request.chosen_batches()
+            for backend in self.backends
+        )
+        return tuple(drawing for drawing in drawings if self.request.cases or drawing.computes)
+
+
+def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
+    """Drop what would only be refused again: a refusal depends on the problem, not on values, layouts or repeats."""
+    refused: set[tuple[str, object]] = set()
+    for assignment in assignments:
+        key = assignment.backend.name, assignment.case.problem
+        if not isinstance(assignment.promise, Refuse):
+            # A call that is taken for another recipe is one plain call a case: nothing else of it is ours to judge.
+            if not assignment.is_detour or assignment.case.scenario is PLAIN:
+                yield assignment
+        elif key not in refused:
+            refused.add(key)
+            yield replace(assignment, case=replace(assignment.case, scenario=PLAIN))
 
 
 def default_backends(platform: Platform) -> tuple[str, ...]:

@@ -74,7 +74,10 @@ def _groups(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
 def check_of(line: Line) -> str:
     """What a case checks: its values or its scenario where a product may come, the refusal elsewhere."""
     expected = str(line.get("expected", ""))
-    return str(line.get("check", "")) if expected in ("compute", "right or refused") else expected
+    if expected not in ("compute", "right or refused", "absent"):
+        return expected
+    kind, _, name = str(line.get("check", "")).partition("/")
+    return f"{kind}s" if name else kind
 
 
 def _cell(verdict: str, count: int) -> str:
@@ -96,5 +99,5 @@ def _failure(line: Line) -> str:
 
     return (
         f"[bold red]{line['verdict']}[/] {escape(line['reason'])}: {escape(line.get('detail', ''))}\n"
-        f"    conformance run --backend {escape(line['backend'])} --case {escape(line['id'])}"
+        f"    conformance run --backend {escape(line['backend'])} --case {escape(line.get('reproduce') or line['id'])}"
     )

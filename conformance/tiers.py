@@ -51,14 +51,18 @@ def failed(reason: Reason, detail: str, measured: Measured | None = None) -> Jud
 def judge_values(case: Case, evidence: Evidence, claim: Claim | None, out: Tensor) -> Judgement:
     """The verdict on the values of ``out``, which has the right form."""
     if case.tier == "exact":
-        return _unless_wrong("wrong-values", measure_exact(out, evidence.exact, evidence.reference))
+        special = case.family.is_special and evidence.has_infinities
+        measured = measure_exact(out, evidence.exact, evidence.reference, any_special=special)
+        return _unless_wrong("wrong-values", measured, case.family.note(case.problem, case.seed))
     if claim is None or claim.strength == "bound":
         return _unless_wrong("out-of-bound", _measure_bound(evidence, claim, out))
     return _judge_bits(case, evidence, claim, out)
 
 
-def _unless_wrong(reason: Reason, measured: Measured) -> Judgement:
-    return failed(reason, _sentence(measured), measured) if measured.wrong else Judgement("passed", measured=measured)
+def _unless_wrong(reason: Reason, measured: Measured, note: str = "") -> Judgement:
+    if not measured.wrong:
+        return Judgement("passed", measured=measured)
+    return failed(reason, _sentence(measured) + (f"; {note}" if note else ""), measured)
 
 
 def _measure_bound(evidence: Evidence, claim: Claim | None, out: Tensor) -> Measured:

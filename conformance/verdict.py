@@ -19,6 +19,8 @@ Reason = Literal[
     "wrong-dtype",
     "wrong-device",
     "memory-changed",  # an operand or a guard band was overwritten, or the result lies in one
+    "out-not-used",  # an `out` was given, and another tensor came back
+    "elements-shared",  # elements of the result lie in the same memory
     "results-differ",  # calls that have to agree bit for bit do not
     "results-shared",  # two results lie in the same memory
     "surroundings-changed",  # a global flag, default or random state is not what it was
@@ -69,6 +71,8 @@ class CaseRecord:
     expected: str = ""
     check: str = ""
     holds: bool | None = None
+    examples: int | None = None
+    reproduce: str = ""
     computed: bool = False
     model: bool = False
     deterministic: bool = True

@@ -51,3 +51,33 @@ def _quantise(x: Tensor, per_scale: int, dtype: torch.dtype) -> tuple[Tensor, Te
     if per_scale == 1:
         return per_token_group_quant_fp8(x, 128, dtype=dtype)
     return per_block_quant_fp8(x, dtype=dtype)
+
+
+def positive_codes(case: Case, stream: Stream) -> Values:
+    """Finite codes and scales of one sign, so that errors of one direction add up."""
+    a, b, sa, sb = uniform_codes(case, stream)
+    return (a.view(torch.uint8) & 0x7F).view(a.dtype), (b.view(torch.uint8) & 0x7F).view(b.dtype), sa, sb
+
+
+def quantised_outliers(case: Case, stream: Stream) -> Values:
+    """Activations with heavy tails, a few channels and tokens 2^3 to 2^7 times larger, through the real quantisers."""
+    problem, recipe = case.problem, recipe_of(case.problem.recipe)
+    x = _normal(stream.child("x"), problem.m, problem.k, recipe.a_rows)
+    x = (
+        x
+        * _loud(stream.child("channels"), 1, problem.k, every=40)
+        * _loud(stream.child("tokens"), problem.m, 1, every=16)
+    )
+    # One element in 16 is twice as large, one in 256 eight times.
+    drawn = stream.child("tails").octets(problem.m, problem.k)
+    x = x * torch.where(drawn < 16, 2.0, 1.0) * torch.where(drawn < 1, 4.0, 1.0)
+    w = _normal(stream.child("w"), problem.n, problem.k, recipe.b_rows) * 2.0**-4
+    a, sa = _quantise(x, recipe.a_rows, problem.a_dtype)
+    b, sb = _quantise(w, recipe.b_rows, problem.b_dtype)
+    return a, b, sa, sb
+
+
+def _loud(stream: Stream, rows: int, columns: int, *, every: int) -> Tensor:
+    """2^3 to 2^7 for one in ``every``, and 1."""
+    exponent = stream.below(5, rows, columns) + 3
+    return torch.where(stream.child("which").below(every, rows, columns) == 0, power_of_two(exponent), 1.0)

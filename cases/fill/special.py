@@ -1,4 +1,4 @@
-"""NaN, infinities, zeros, subnormals and overflow."""
+"""NaN, infinities, zeros, subnormals and underflow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from cases.case import Case
+from cases.fill.exact import tagged_integers
 from cases.fill.values import Values
+from cases.places import injection_of
 from cases.stream import Stream
 from reference.blocks import recipe_of
 
@@ -38,3 +40,34 @@ def special_values(case: Case, stream: Stream) -> Values:
 def _cycle(values: tuple[float, ...], count: int, every: int, device: torch.device) -> Tensor:
     index = torch.arange(count, device=device) // every % len(values)
     return torch.tensor(values, dtype=torch.float32, device=device)[index]
+
+
+def one_nan(case: Case, stream: Stream) -> Values:
+    """Tagged integers, and one NaN or infinity where the seed says."""
+    a, b, sa, sb = tagged_integers(case, stream)
+    injection = injection_of(case.problem, case.seed)
+    target = {"A": a, "B": b, "As": sa, "Bs": sb}[injection.operand]
+    value = torch.tensor(injection.value, device=stream.device).to(target.dtype)
+    place = target.view(torch.uint8) if target.element_size() == 1 else target
+    bits = value.view(torch.uint8) if target.element_size() == 1 else value
+    if injection.whole_row:
+        place[injection.row] = bits
+    else:
+        place[injection.row, injection.column] = bits
+    return a, b, sa, sb
+
+
+TINY = (2.0**-140, 1e-23, 2.0**-120, 2.0**-149)
+OTHER = (1e-23, 1.0, 2.0**100, 2.0**-20, 2.0**60)
+
+
+def subnormal_scales(case: Case, stream: Stream) -> Values:
+    """Scales, or products of scales, that are subnormal or underflow, over ternary data."""
+    a, b, sa, sb = tagged_integers(case, stream)
+    tiny, other = (
+        torch.tensor(values, dtype=torch.float32, device=stream.device)[
+            (torch.arange(scale.shape[0], device=stream.device) + case.seed) % len(values)
+        ][:, None]
+        for values, scale in ((TINY, sa), (OTHER, sb))
+    )
+    return a, b, sa * tiny, sb * other

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -15,6 +17,7 @@ class EmulatedSM90:
     name = "emulated-sm90"
     is_model = True
     arithmetic = SM90
+    capabilities: ClassVar[dict[str, bool]] = {"compile": False}
 
     def describe(self) -> dict[str, str]:
         """Where the model comes from."""

@@ -128,13 +128,17 @@ class Backend:
         self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem, *, out: Tensor | None = None
     ) -> object:
         """Call the kernel, into ``out`` if there is one; what it returns or raises is the caller's to judge."""
-        arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
-        method = self.subject.apply_block_scaled_mm
-        if _accepts(method, "recipe"):
-            arguments["recipe"] = problem.recipe
+        arguments = self.arguments(problem)
         if out is not None:
             arguments["out"] = out
-        return method(*operands, **arguments)
+        return self.subject.apply_block_scaled_mm(*operands, **arguments)
+
+    def arguments(self, problem: Problem) -> dict[str, Any]:
+        """What the kernel takes beside the operands of ``problem``."""
+        arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
+        if _accepts(self.subject.apply_block_scaled_mm, "recipe"):
+            arguments["recipe"] = problem.recipe
+        return arguments
 
 
 def _accepts(method: Any, name: str) -> bool:

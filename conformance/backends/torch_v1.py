@@ -5,7 +5,7 @@ Source: vLLM 0.33.0, model_executor/kernels/linear/scaled_mm/pytorch.py (vllm-pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ class TorchV1:
     """``torch._scaled_mm`` as upstream calls it: M padded to 4 on CUDA, scales column-major, B scales unpadded."""
 
     name = "torch-v1"
+    capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v1"
 
     def describe(self) -> dict[str, str]:

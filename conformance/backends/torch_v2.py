@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ class TorchV2:
     """``torch.nn.functional.scaled_mm`` with the recipe told; 128x128 scales are [kb padded to 4, blocks]."""
 
     name = "torch-v2"
+    capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v2"
 
     def describe(self) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from conformance.presentation import present
 from conformance.scenarios.relations import perform_relation
-from conformance.scenarios.states import perform_state
 from conformance.trial import Finding, Trial
 
 
@@ -15,8 +14,10 @@ def perform(trial: Trial) -> Finding:
         case "relation":
             return perform_relation(trial)
         case "state":
+            from conformance.scenarios.states import perform_state
+
             return perform_state(trial)
         case _:
-            presented = present(trial.operands, scenario.name)
+            presented = present(trial.operands, scenario.name, out_dtype=trial.problem.out_dtype)
             outcome = trial.call(presented)
             return Finding.of(trial.judge(outcome), outcome)

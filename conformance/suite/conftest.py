@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from cases.plan import section_of
 from conformance.assignment import Assignment
 from conformance.capabilities import Compute, RightOrRefused
 from conformance.execute import run_case
+from conformance.generated import Drawing, run_batch
 from conformance.plugin import RECORD, session_of
 from conformance.verdict import CaseRecord
 
@@ -18,10 +20,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "assignment" in metafunc.fixturenames:
         assignments = session_of(metafunc.config).assignments
         metafunc.parametrize("assignment", [_item(a) for a in assignments], scope="function")
+    if "drawing" in metafunc.fixturenames:
+        drawings = session_of(metafunc.config).drawings
+        metafunc.parametrize("drawing", [_batch(d) for d in drawings], scope="function")
 
 
 def _item(assignment: Assignment) -> pytest.param:  # type: ignore[valid-type]
     return pytest.param(assignment, id=f"{assignment.backend.name}/{assignment.case.id}", marks=_marks(assignment))
+
+
+def _batch(drawing: Drawing) -> pytest.param:  # type: ignore[valid-type]
+    marks = [getattr(pytest.mark, name) for name in (drawing.platform.path, "numerics", "generated")]
+    return pytest.param(drawing, id=f"{drawing.backend.name}/{drawing.batch.id}", marks=marks)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let -k find a case by the section of the plan that it belongs to."""
+    assignment = getattr(item, "callspec", None) and item.callspec.params.get("assignment")  # type: ignore[attr-defined]
+    if assignment is not None:
+        item.extra_keyword_matches.add(section_of(assignment.case))
 
 
 def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
@@ -35,5 +52,14 @@ def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
     record = run_case(assignment, seed=session.seed, device=session.device)
+    request.node.stash[RECORD] = record.to_json()
+    return record
+
+
+@pytest.fixture
+def batch_record(drawing: Drawing, request: pytest.FixtureRequest) -> CaseRecord:
+    """A batch of generated cases, run, judged and shrunk."""
+    session = session_of(request.config)
+    record = run_batch(drawing, seed=session.seed, device=session.device)
     request.node.stash[RECORD] = record.to_json()
     return record

@@ -15,7 +15,11 @@ import torch
 import cases
 from cases import FAMILIES, OUT_DTYPES, Case, Problem, Profile, parse_case, plan
 from cases.families import PLANNED, scale_limit
-from cases.plan import K_SIZES, LAYERS, M_SIZES, N_SIZES, UPSTREAM
+from cases.layers import PARALLEL, model, shards
+from cases.plan import model_cases, section_of, sections
+from cases.scenarios import SCENARIOS
+from cases.sections import ORDINARY, SECTIONS
+from cases.shapes import K_SIZES, M_SIZES, N_SIZES, UPSTREAM, grid
 
 GROWING: tuple[Profile, ...] = ("quick", "standard", "full")
 RECIPES = ("1x128-128x128", "128x128-1x128", "1x128-1x128")
@@ -96,7 +100,7 @@ def test_the_valid_id_of_these_tests_is_valid() -> None:
 @pytest.mark.parametrize(
     ("part", "other", "message"),
     [
-        ("tagged-integers", "tagged", "unknown value family; choose one of tagged-integers, uniform-codes, quantised-"),
+        ("tagged-integers", "tagged", "unknown value family; choose one of tagged-integers, integer-codes, subnormal-"),
         ("bf16", "bfloat16", "unknown output dtype; choose one of bf16, fp16, fp32"),
         ("bf16", "fp8", "unknown output dtype; choose one of bf16, fp16, fp32"),
         ("k7168", "k2097152", "cannot be built: its partial sums reach .* above 2\\^24"),
@@ -217,7 +221,7 @@ def test_a_plan_is_the_same_every_time(profile: Profile) -> None:
 
 @every_profile
 def test_every_planned_case_can_be_filled(profile: Profile) -> None:
-    assert all(case.family.why_not(case.problem) is None for case in plan(profile))
+    assert all(case.why_not() is None for case in plan(profile))
 
 
 @every_profile
@@ -235,18 +239,90 @@ def test_profiles_grow() -> None:
     assert work == sorted(set(work))
 
 
-def test_full_holds_standard_and_every_layer() -> None:
-    actual = {case.id for case in plan("full")}
+def test_each_profile_holds_the_smaller_ones() -> None:
+    quick, standard, full = ({case.id for case in plan(profile)} for profile in GROWING)
 
-    assert {case.id for case in plan("standard")} <= actual
-    assert set(LAYERS) <= shapes("full")
+    assert quick <= standard <= full
 
 
-def test_standard_is_large_and_reaches_far_in_k() -> None:
-    actual = plan("standard")
+def test_full_holds_every_layer_of_every_parallelism() -> None:
+    actual = {shape[1:] for shape in shapes("full")}
 
-    assert len(actual) >= 300
-    assert sum(case.problem.k >= 1024 for case in actual) * 3 >= len(actual)
+    assert {(s.n, s.k) for tp in PARALLEL for s in shards(model("DeepSeek-V3"), tp)} <= actual
+
+
+def test_standard_has_three_thousand_cases() -> None:
+    assert len(plan("standard")) >= 3000
+
+
+@pytest.mark.parametrize(
+    ("axis", "section", "values"),
+    [
+        (0, "edges-m", {*range(131), 255, 256, 257, 4095, 4096, 4097, 65535, 65536, 65537}),
+        (1, "edges-n", {*range(16, 273, 16), 560, 576, 592, 7152, 7168, 7184, 8320}),
+        (2, "edges-k", {*range(16, 273, 16), *(128 * b for b in range(1, 21)), 128 * 129}),
+    ],
+)
+def test_standard_tries_every_value_of_an_axis(axis: int, section: str, values: set[int]) -> None:
+    cases_of = [case for case in plan("standard") if case.family.tier == "exact"]
+    actual = {(case.problem.m, case.problem.n, case.problem.k)[axis] for case in cases_of}
+
+    assert SECTIONS[section].what
+    assert values <= actual
+
+
+@pytest.mark.parametrize("modulus", [4, 8])
+def test_standard_tries_every_residue_of_large_k(modulus: int) -> None:
+    actual = {case.problem.k_blocks % modulus for case in plan("standard") if case.problem.k_blocks > 48}
+
+    assert actual == set(range(modulus))
+
+
+def test_standard_edits_every_scale_of_a_shape() -> None:
+    actual = {
+        case.seed
+        for case in plan("standard")
+        if case.family.name == "one-scale" and case.problem.shape == "m5-n144-k400"
+    }
+
+    assert actual == set(range(5 * 4 + 2 * 4))
+
+
+def test_standard_sweeps_code_pairs_over_every_lane() -> None:
+    actual = {case.seed for case in plan("standard") if case.family.name == "code-pairs" and case.problem.k == 128}
+
+    assert actual == set(range(128))
+
+
+def test_every_family_and_scenario_is_planned() -> None:
+    planned = plan("standard")
+
+    assert {case.family.name for case in planned} == set(FAMILIES)
+    assert {case.scenario.prefix for case in planned} == set(SCENARIOS)
+
+
+def test_sections_cover_the_plan_without_repeats() -> None:
+    found = [case.id for group in sections("standard").values() for case in group]
+
+    assert sorted(found) == sorted(case.id for case in plan("standard"))
+    assert all(section_of(case) for case in plan("standard"))
+
+
+def test_a_case_outside_the_plans_has_no_section() -> None:
+    case = Case(Problem(6, 48, 176), FAMILIES["uniform-codes"], 12345)
+
+    assert section_of(case) == ""
+
+
+def test_a_model_is_judged_on_its_own_layers() -> None:
+    actual = model_cases(model("DeepSeek-V3"), 8, "quick")
+
+    assert {(c.problem.n, c.problem.k) for c in actual} == {(s.n, s.k) for s in shards(model("DeepSeek-V3"), 8)}
+    assert (7168, 2304) in {(c.problem.n, c.problem.k) for c in actual}
+
+
+def test_every_grid_shape_is_in_standard() -> None:
+    assert set(grid()) <= shapes("standard")
 
 
 def test_standard_tries_the_shape_of_upstream_in_every_output_and_family() -> None:
@@ -256,7 +332,7 @@ def test_standard_tries_the_shape_of_upstream_in_every_output_and_family() -> No
         if (case.problem.m, case.problem.n, case.problem.k) == UPSTREAM
     }
 
-    assert actual == {(out, family) for out in OUT_DTYPES for family in PLANNED}
+    assert actual == {(out, family) for out in OUT_DTYPES for family in ORDINARY}
 
 
 def test_quick_tries_the_shape_of_upstream_in_every_family() -> None:
@@ -264,7 +340,7 @@ def test_quick_tries_the_shape_of_upstream_in_every_family() -> None:
         case.family.name for case in plan("quick") if (case.problem.m, case.problem.n, case.problem.k) == UPSTREAM
     }
 
-    assert actual == set(PLANNED)
+    assert actual == set(ORDINARY[:3])
 
 
 PAIRS: list[tuple[tuple[int, ...], tuple[int, ...], Callable[[tuple[int, int, int]], tuple[int, int]]]] = [
@@ -293,14 +369,14 @@ def test_standard_holds_every_pair_of_sizes_in_every_family(
 def test_every_output_dtype_has_its_share(profile: Profile, out: str) -> None:
     outs = [case.problem.out for case in plan(profile)]
 
-    assert outs.count(out) * 4 >= len(outs)
+    assert outs.count(out) * 6 >= len(outs)
 
 
 @pytest.mark.parametrize("profile", ["quick", "standard"])
-def test_every_family_meets_every_output_dtype(profile: Profile) -> None:
+def test_ordinary_families_meet_every_output_dtype(profile: Profile) -> None:
     actual = {(case.family.name, case.problem.out) for case in plan(profile)}
 
-    assert actual == {(family, out) for family in PLANNED for out in OUT_DTYPES}
+    assert {(family, out) for family in ORDINARY for out in OUT_DTYPES} <= actual
 
 
 def test_the_survey_meets_every_recipe_output_and_side_of_e5m2() -> None:

@@ -11,8 +11,9 @@ import torch
 
 from cases import parse_case
 from cases.operands import build_operands
+from conformance.bands import GUARD
 from conformance.conclude import conclude
-from conformance.presentation import GUARD, present
+from conformance.presentation import present
 from conformance.records import BadReportError, ReportWriter, digest, footer, header, read_report
 from conformance.summary import print_summary
 

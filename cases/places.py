@@ -1,0 +1,108 @@
+"""Places that a failure has to name: the one special value, the one edited scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cases.problem import Problem
+
+KINDS = (
+    ("A", math.nan, False),
+    ("B", math.nan, False),
+    ("As", math.nan, False),
+    ("Bs", math.nan, False),
+    ("As", math.inf, False),
+    ("Bs", math.inf, False),
+    ("As", -math.inf, False),
+    ("Bs", -math.inf, False),
+    ("A", math.nan, True),
+    ("As", math.nan, True),
+    ("B", math.nan, True),
+    ("Bs", math.nan, True),
+)
+"""Operand, value, and whether a whole row of the operand holds it."""
+PLACES = 8
+"""Places that every kind of special value is put at."""
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One special value: which operand it goes to, where (B and Bs by rows, as they lie in memory), and what it is."""
+
+    operand: str
+    row: int
+    column: int
+    value: float
+    whole_row: bool = False
+    where: str = ""
+
+    def __str__(self) -> str:
+        value = "NaN" if math.isnan(self.value) else f"{self.value:+}"
+        return f"{value} in {self.where}"
+
+
+def injections(_: Problem) -> int:
+    """How many seeds differ."""
+    return len(KINDS) * PLACES
+
+
+def injection_of(problem: Problem, seed: int) -> Injection:
+    """The special value that ``seed`` stands for: corners first, then places between."""
+    operand, value, whole_row = KINDS[seed % len(KINDS)]
+    rows, columns = _shape(problem, operand)
+    place = seed // len(KINDS)
+    row, column = _spread(place, rows), _spread(place * 3 + 1, columns)
+    return Injection(
+        operand, row, column, value, whole_row, _named(problem, operand, row, None if whole_row else column)
+    )
+
+
+def _spread(place: int, size: int) -> int:
+    return (size - 1, 0)[place] if place < 2 else place * 37 % size
+
+
+def note_injection(problem: Problem, seed: int) -> str:
+    """Which special value the seed plants."""
+    return f"the one special value is {injection_of(problem, seed)}"
+
+
+def needs_rows(problem: Problem) -> str | None:
+    """There is a row to put something into."""
+    return None if problem.m else "it needs a row, and M is 0"
+
+
+def scales(problem: Problem) -> int:
+    """How many scales both sides have."""
+    return math.prod(_shape(problem, "As")) + math.prod(_shape(problem, "Bs"))
+
+
+def edited_scale(problem: Problem, seed: int) -> tuple[str, int, int]:
+    """The scale that the seed edits, as operand, row and K block: every one of As in turn, then every one of Bs."""
+    of_a = math.prod(_shape(problem, "As"))
+    operand, index = ("As", seed) if seed < of_a else ("Bs", seed - of_a)
+    return operand, *divmod(index, problem.k_blocks)
+
+
+def note_edited_scale(problem: Problem, seed: int) -> str:
+    """Which scale the seed edits."""
+    return f"the one edited scale is {_named(problem, *edited_scale(problem, seed))}"
+
+
+def _per_scale(problem: Problem, operand: str) -> int:
+    side = problem.recipe.split("-")[0 if operand[0] == "A" else 1]
+    return 1 if side.startswith("1x") else 128
+
+
+def _shape(problem: Problem, operand: str) -> tuple[int, int]:
+    rows = problem.m if operand[0] == "A" else problem.n
+    if operand in ("A", "B"):
+        return rows, problem.k
+    return -(-rows // _per_scale(problem, operand)), problem.k_blocks
+
+
+def _named(problem: Problem, operand: str, row: int, column: int | None) -> str:
+    if operand in ("A", "B"):
+        return f"{operand}[row {row}, {'every k' if column is None else f'k {column}'}]"
+    what = "row" if _per_scale(problem, operand) == 1 else f"{'M' if operand == 'As' else 'N'} block"
+    return f"{operand}[{what} {row}, {'every K block' if column is None else f'K block {column}'}]"

@@ -1,0 +1,95 @@
+"""A batch of generated cases on one backend: one record, and the smallest failing case where there is one."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from cases.case import EXAMPLE, Case
+from cases.strategies import EXAMPLES, Batch, generated_cases
+from conformance.assignment import Assignment
+from conformance.backends.protocol import Backend
+from conformance.execute import run_case
+from conformance.probe import Platform
+from conformance.verdict import CaseRecord, Verdict
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A batch for a backend on a platform."""
+
+    batch: Batch
+    backend: Backend
+    platform: Platform
+
+    @property
+    def computes(self) -> bool:
+        """Whether the backend computes products here at all: what only refuses has nothing to generate for."""
+        return Assignment.of(EXAMPLE, self.backend, self.platform).computes
+
+
+class _WrongError(Exception):
+    """A failing example, for Hypothesis to shrink."""
+
+
+def run_batch(drawing: Drawing, *, seed: int, device: torch.device) -> CaseRecord:
+    """Draw, run and, where one fails, shrink. Raises only where the harness itself fails."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    started = time.perf_counter()
+    counts: Counter[str] = Counter()
+    failures: list[CaseRecord] = []
+
+    @seeded(f"{seed}/{drawing.batch.seed}")
+    @settings(
+        max_examples=EXAMPLES,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=False,
+    )
+    @given(generated_cases())
+    def check(case: Case) -> None:
+        record = run_case(Assignment.of(case, drawing.backend, drawing.platform), seed=seed, device=device)
+        if not failures:
+            counts[record.verdict] += 1
+        if record.verdict == "failed":
+            failures.append(record)
+            raise _WrongError
+
+    try:
+        check()
+    except BaseException as error:
+        # A failure that does not repeat comes as another exception (or group) of Hypothesis's; the record has it all.
+        if not failures or isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+    return _record(drawing, counts, failures, time.perf_counter() - started)
+
+
+def _record(drawing: Drawing, counts: Counter[str], failures: list[CaseRecord], seconds: float) -> CaseRecord:
+    about: dict[str, Any] = {
+        "id": drawing.batch.id,
+        "backend": drawing.backend.name,
+        "check": "generated",
+        "path": drawing.platform.path,
+        "expected": "right or refused",
+        "model": drawing.backend.is_model,
+        "examples": sum(counts.values()),
+        "seconds": round(seconds, 4),
+    }
+    if failures:
+        # Hypothesis ends with the smallest failure it found.
+        smallest = failures[-1]
+        return replace(smallest, **{**about, "reproduce": smallest.id, "detail": f"{smallest.id}: {smallest.detail}"})
+    verdicts: tuple[Verdict, ...] = ("passed", "rejected", "unsupported")
+    verdict = max(verdicts, key=lambda name: counts[name])
+    said = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    computed = counts["passed"] > 0
+    return CaseRecord(**about, verdict="passed" if computed else verdict, detail=said, computed=computed)
