@@ -23,7 +23,7 @@ COMPLEMENT = 0x01
 complement of that one is 0."""
 BLOCKS = 4
 """Blocks that are soiled at once, since temporaries of a kernel may take the first ones."""
-LARGE = 1 << 24
+LARGE = 1 << 27
 """Bytes from which one block has to do."""
 
 

@@ -139,15 +139,35 @@ class OnlyFiveKBlocks(Loop):
         return sa, sb if sb.shape[0] == 5 else sb.roll(1, 0)
 
 
-class EverySecondCallRaises(Loop):
+class EverySecondCall(Loop):
+    """Right in every first call."""
+
     def __init__(self) -> None:
         self.calls = 0
 
     def apply_block_scaled_mm(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype) -> Tensor:
         self.calls += 1
-        if self.calls % 2 == 0:
-            raise RuntimeError("the second call")
-        return super().apply_block_scaled_mm(A, B, As, Bs, out_dtype=out_dtype)
+        out = super().apply_block_scaled_mm(A, B, As, Bs, out_dtype=out_dtype)
+        return out if self.calls % 2 else self.misbehave(out, As)
+
+    def misbehave(self, out: Tensor, As: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class EverySecondCallRaises(EverySecondCall):
+    def misbehave(self, out: Tensor, As: Tensor) -> Tensor:
+        raise RuntimeError("the second call")
+
+
+class EverySecondCallWrites(EverySecondCall):
+    def misbehave(self, out: Tensor, As: Tensor) -> Tensor:
+        As[0, 0] += 1
+        return out
+
+
+class EverySecondCallIsWider(EverySecondCall):
+    def misbehave(self, out: Tensor, As: Tensor) -> Tensor:
+        return out.double()
 
 
 class Drifting(Model):

@@ -40,7 +40,7 @@ def lone_products(case: Case, stream: Stream, sizes: tuple[float, ...]) -> tuple
     codes = []
     for side, (rows, dtype) in sides.items():
         if side == longer:
-            size = torch.tensor(sizes, device=stream.device)[torch.arange(rows, device=stream.device) % len(sizes)]
+            size = torch.tensor(sizes, device=stream.device)[stream.child("size").below(len(sizes), rows)]
             values = (size * signs(stream.child(side), rows)).to(dtype)
             codes.append(_one_hot(values, problem.k, _swept(case, rows, stream.device)))
         else:

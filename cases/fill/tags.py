@@ -41,6 +41,8 @@ def alias_of(scales: Tensor) -> str | None:
     if scales.numel() < LEAST:
         return None
     names, places = _readings(*scales.shape, scales.device)
+    if not names:
+        return None
     read, right = scales.reshape(-1).index_select(0, places.reshape(-1)).reshape(places.shape)
     asked = places[0] != places[1]
     hidden = MOVED * ((read != right) & asked).sum(1) < asked.sum(1)
@@ -53,6 +55,8 @@ def _readings(rows: int, columns: int, device: torch.device) -> tuple[list[str],
     """Wrong readings by name, and row-major places [2, readings, LOOKED_AT]: what is read, what should be."""
     found = [*_of_major("row", rows, columns), *_of_major("column", columns, rows), *_transposed(rows, columns)]
     names = [what for whats, _ in found for what in whats]
+    if not found:
+        return [], torch.empty(0)
     return names, torch.cat([places for _, places in found], 1).int().to(device)
 
 

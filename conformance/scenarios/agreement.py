@@ -82,7 +82,7 @@ class Agreement:
         if other.verdict == "failed":
             return self._failed(other.reason, said)
         if mine.verdict == other.verdict:
-            return None if mine.verdict == "passed" else mine
+            return None
         if called.trial.problem != self.first.trial.problem:
             return mine if mine.verdict == "rejected" else replace(other, detail=f"{self.relation.name}: {said}")
         refusal = mine.detail or other.detail

@@ -103,17 +103,19 @@ def test_an_order_of_whole_blocks_keeps_lanes_and_the_ragged_end(count: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("dtype", "first", "comparable"),
+    ("dtype", "gain", "first", "comparable"),
     [
-        (torch.float16, (1.0, 2.0**-13, 2.0**-12, 0.0, 60000.0, torch.inf, torch.nan), (1, 0, 1, 0, 1, 0, 0)),
-        (torch.float32, (1.0, 1e-20, 1e-38, 0.0, 1e20, torch.inf, torch.nan), (1, 1, 0, 0, 1, 0, 0)),
+        (torch.float16, 0.5, (1.0, 2.0**-13, 2.0**-12, 0.0, 60000.0, torch.inf, torch.nan), (1, 0, 1, 0, 1, 0, 0)),
+        (torch.float16, 2.0, (1.0, 2.0**-14, 2.0**-13, 0.0, 60000.0, 32000.0, torch.inf), (1, 0, 1, 0, 0, 1, 0)),
+        (torch.float32, 0.5, (1.0, 1e-20, 1e-38, 0.0, 1e20, torch.inf, torch.nan), (1, 1, 0, 0, 1, 0, 0)),
+        (torch.float32, 2.0, (1.0, 1e-20, 1e-38, 0.0, 1e20, 1e24, 1e30), (1, 1, 0, 0, 1, 0, 0)),
     ],
     ids=str,
 )
 def test_scaled_results_are_comparable_where_both_are_normal(
-    dtype: torch.dtype, first: tuple[float, ...], comparable: tuple[int, ...]
+    dtype: torch.dtype, gain: float, first: tuple[float, ...], comparable: tuple[int, ...]
 ) -> None:
-    related = Related((), gain=torch.full((1, 1), 0.5, dtype=torch.float64))
+    related = Related((), gain=torch.full((1, 1), gain, dtype=torch.float64))
 
     mask = related.comparable(torch.tensor([first], dtype=dtype))
 
@@ -135,10 +137,11 @@ def test_every_row_or_block_has_its_own_power_of_two_and_float16_never_grows(nam
 
 @pytest.mark.parametrize("name", ["move-power-of-two", "scale-row", "scale-n-block"])
 @pytest.mark.parametrize("scale", [1e-40, 1e30])
-def test_scales_without_room_are_left_alone_with_a_reason(name: str, scale: float) -> None:
+@pytest.mark.parametrize("side", ["As", "Bs"])
+def test_scales_without_room_are_left_alone_with_a_reason(name: str, scale: float, side: str) -> None:
     problem = Problem(*SHAPE)
     operands = build_operands(Case(problem, INTEGERS))
-    operands.As[:] = scale
+    getattr(operands, side)[:] = scale
 
     related = RELATIONS[name].transform(operands, problem, STREAM)
 

@@ -109,7 +109,7 @@ def test_one_nan_plants_each_kind_at_its_place() -> None:
         (RECIPES[0], 7, "-inf in Bs[N block 1, K block 0]"),
         (RECIPES[0], 10, "NaN in B[row 143, every k]"),
         (RECIPES[1], 9, "NaN in As[M block 0, every K block]"),
-        (RECIPES[2], 15, "NaN in Bs[row 0, K block 0]"),
+        (RECIPES[2], 15, "NaN in Bs[row 0, K block 1]"),
     ],
 )
 def test_a_note_names_the_special_value(recipe: str, seed: int, expected: str) -> None:
@@ -137,12 +137,10 @@ def test_a_nan_that_is_washed_away_shows() -> None:
 @pytest.mark.parametrize("out", OUT_DTYPES)
 def test_results_lie_on_either_side_of_the_limit_of_each_output_dtype(recipe: str, m: int, n: int, out: str) -> None:
     largest = torch.finfo(DTYPES[out]).max
-    stored = []
 
-    for seed in range(6):
-        stored.append(round_to(exact(build("overflow", m, n, 400, seed=seed, recipe=recipe), recipe), DTYPES[out]))
+    products = [exact(build("overflow", m, n, 400, seed=seed, recipe=recipe), recipe) for seed in range(12)]
 
-    results = torch.cat([x.flatten() for x in stored]).double()
+    results = round_to(torch.cat([x.flatten() for x in products]), DTYPES[out]).double()
     assert set(results[results.isinf()].tolist()) == {math.inf, -math.inf}
     assert set(results[results.abs() == largest].tolist()) == {largest, -largest}
     assert not results.isnan().any()
@@ -202,7 +200,7 @@ STORES: dict[str, Callable[[Tensor, torch.dtype], Tensor]] = {
 )
 def test_wrong_stores_show_where_results_overflow(store: str, out: str) -> None:
     dtype = DTYPES[out]
-    operands = build("overflow", 5, 144, 400)
+    operands = build("overflow", 24, 144, 400)
     total = native_w8a8_block_matmul(*operands.tensors, (128, 128), torch.float32)
     right = round_to(exact(operands), dtype)
 
@@ -261,7 +259,7 @@ def test_outliers_are_a_few_channels_and_tokens() -> None:
     A, _, As, _ = build("quantised-outliers", 64, 144, 1024).tensors
     x = decode(A) * As.repeat_interleave(128, 1)
 
-    by_channel, by_token = x.abs().mean(0), As.median(1).values
+    by_channel, by_token = x.abs().median(0).values, As.median(1).values
 
     assert 0.005 < (by_channel > 4 * by_channel.median()).double().mean() < 0.05
     assert 0.01 < (by_token > 6 * by_token.median()).double().mean() < 0.2

@@ -10,20 +10,24 @@ import torch
 import unrelated_kernels as unrelated
 
 from cases import Case, Problem, parse_case
-from cases.operands import Operands
+from cases.operands import Operands, build_operands
 from cases.problem import RECIPES
 from cases.relations import RELATIONS, Related, Relation
+from cases.relations.rescale import NO_ROOM
 from cases.stream import Stream
 from conformance.backends.models import EmulatedSM90
 from conformance.backends.protocol import Backend
+from conformance.evidence import Evidence
 from conformance.execute import Assignment, run_case
 from conformance.probe import Platform
+from conformance.scenarios.relations import perform_relation
+from conformance.trial import Trial
 from conformance.verdict import CaseRecord
 from reference import SM90, Arithmetic, emulate_block_scaled_mm
 from reference.arithmetic import CDNA3, SM89, SM100
 
 CPU = Platform("cpu", "x86_64", torch.__version__)
-HOPPER = Platform("cuda", "sm90", "2.11.0", "13.0")
+HOPPER, UNKNOWN = (Platform("cuda", arch, "2.11.0", "13.0") for arch in ("sm90", "sm77"))
 FAMILIES = ("tagged-integers", "uniform-codes", "quantised-normal")
 SHAPE = "m5-n272-k400"
 FIVE = "1x128-128x128/m5-n272-k640/fp32/uniform-codes/s0"
@@ -89,6 +93,28 @@ def test_a_kernel_that_splits_k_keeps_them(name: str) -> None:
     record = judged(Declaring(SM90, split_k=4), f"relation/{name}/1x128-128x128/m3-n256-k1040/fp32/quantised-normal/s0")
 
     assert (record.verdict, record.detail) == ("passed", "")
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_special_values_of_a_declared_arithmetic_are_related_too(name: str) -> None:
+    record = judged(Declaring(SM90), f"relation/{name}/1x128-1x128/m40-n256-k256/fp32/special-values/s0")
+
+    assert record.verdict == ("unsupported" if record.reason == NO_ROOM else "passed")
+    assert record.reason != NO_ROOM or name in ("move-power-of-two", "scale-row", "scale-n-block")
+
+
+@pytest.mark.parametrize("name", ["scale-row", "scale-n-block"])
+def test_results_that_float16_holds_in_fewer_bits_are_not_compared(name: str) -> None:
+    case = parse_case(f"relation/{name}/1x128-128x128/{SHAPE}/fp16/uniform-codes/s0")
+    operands = build_operands(case)
+    tiny = Operands(operands.A, operands.B, operands.As * 2.0**-22, operands.Bs, "tiny")
+    assignment = Assignment.of(case, Backend(unrelated.Loop(), spec="test"), CPU)
+
+    found = perform_relation(Trial(assignment, Evidence(case.problem, tiny)))
+
+    assert found.output is not None
+    assert 0 < found.output.abs().mean() < 2.0**-14
+    assert (found.judgement.verdict, found.judgement.detail) == ("passed", "")
 
 
 CAUGHT_BY_EVERY_BIT = {
@@ -175,26 +201,50 @@ def test_a_raise_in_any_later_call_is_a_failure(name: str) -> None:
     assert record.computed
 
 
-@pytest.mark.parametrize(("first", "detail"), [(0, "computes, the other one raises"), (1, "raises")])
-def test_operands_of_one_shape_are_refused_twice_or_not_at_all(first: int, detail: str) -> None:
-    kernel = unrelated.EverySecondCallRaises()
-    kernel.calls = first
-    # Nothing is known of torch on this platform: a product or a refusal may come, but not now this, now that.
-    kernel.api = "v2"  # type: ignore[attr-defined]
-    unknown = Platform("cuda", "sm77", "2.11.0", "13.0")
+@pytest.mark.parametrize(
+    ("kernel", "reason"),
+    [(unrelated.EverySecondCallWrites, "memory-changed"), (unrelated.EverySecondCallIsWider, "wrong-dtype")],
+)
+def test_misbehaviour_in_the_related_call_has_its_own_reason(kernel: type, reason: str) -> None:
+    record = judged(kernel, f"relation/negate-lanes/{FIVE}")
 
-    record = judged(kernel, f"relation/permute-rows/{FIVE}", unknown)
+    assert (record.verdict, record.reason) == ("failed", reason)
+    assert record.detail.startswith("negate-lanes: with the related operands (K = 640), ")
+
+
+def of_torch(kernel: type) -> Any:
+    """A kernel that stands for one of torch's own, of which nothing is known on `UNKNOWN`: right or refused."""
+    return type("Torch", (kernel,), {"api": "v2"})()
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_operands_of_one_shape_are_refused_twice_or_not_at_all(calls: int) -> None:
+    kernel = of_torch(unrelated.EverySecondCallRaises)
+    kernel.calls = calls
+
+    record = judged(kernel, f"relation/permute-rows/{FIVE}", UNKNOWN)
 
     assert record.expected == "right or refused"
     assert (record.verdict, record.reason) == ("failed", "raised")
-    assert detail in record.detail
+    assert record.detail.endswith("one of the two calls computes, the other one raises RuntimeError: the second call")
 
 
-def test_a_kernel_that_refuses_both_is_not_wrong() -> None:
-    kernel = kernels.Raises()
-    kernel.api = "v2"  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", ["append-zero-k", "split-k-in-two"])
+@pytest.mark.parametrize(("calls", "computed"), [(0, True), (1, False)])
+def test_operands_of_another_k_may_be_refused_where_nothing_is_known(name: str, calls: int, computed: bool) -> None:
+    kernel = of_torch(unrelated.EverySecondCallRaises)
+    kernel.calls = calls
 
-    record = judged(kernel, f"relation/permute-rows/{FIVE}", Platform("cuda", "sm77", "2.11.0", "13.0"))
+    record = judged(kernel, f"relation/{name}/{FIVE}", UNKNOWN)
+
+    assert (record.verdict, record.computed) == ("rejected", computed)
+    assert record.detail.endswith("RuntimeError: the second call")
+    assert ("related operands (K = " in record.detail) == computed
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_a_kernel_that_refuses_every_call_is_not_wrong(name: str) -> None:
+    record = judged(of_torch(kernels.Raises), f"relation/{name}/{FIVE}", UNKNOWN)
 
     assert (record.verdict, record.computed) == ("rejected", False)
 

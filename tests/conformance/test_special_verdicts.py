@@ -84,12 +84,10 @@ def judged(kernel: type, case: str) -> CaseRecord:
     return run_case(assignment, seed=0, device=CPU)
 
 
-@pytest.mark.parametrize("kernel", [Right, kernels.Reversed, kernels.Claims])
+@pytest.mark.parametrize("kernel", [Right, kernels.Reversed])
 @pytest.mark.parametrize("values", [name for name, family in FAMILIES.items() if family.tier != "declared"])
 @pytest.mark.parametrize("out", ["fp32", "fp16"])
 def test_right_kernels_pass_every_family(kernel: type, values: str, out: str) -> None:
-    if kernel is kernels.Claims and values not in ("one-nan", "overflow"):
-        pytest.skip("declares an arithmetic that it does not have")
     for seed in (0, 1, 4, 7):
         record = judged(kernel, f"{SHAPE}/{out}/{values}/s{seed}")
 
@@ -123,15 +121,15 @@ def test_what_is_owed_where_results_are_not_finite(kernel: type, values: str, ve
 @pytest.mark.parametrize(
     ("kernel", "values", "note"),
     [
-        (FirstScale, "one-scale/s20", "the one edited scale is Bs[N block 1, K block 0]"),
-        (FirstScale, "one-scale/s21", "the one edited scale is Bs[N block 1, K block 1]"),
+        (FirstScale, "one-scale/s24", "the one edited scale is Bs[N block 1, K block 0]"),
+        (FirstScale, "one-scale/s25", "the one edited scale is Bs[N block 1, K block 1]"),
         (ZeroForNan, "one-nan/s3", "the one special value is NaN in Bs[N block 1, K block 0]"),
     ],
 )
 def test_a_failure_names_what_the_seed_did(kernel: type, values: str, note: str) -> None:
     seed = int(values.split("/s")[1])
     name = values.split("/")[0]
-    assert FAMILIES[name].note(Problem(5, 144, 400), seed) == note.replace("", "")
+    assert FAMILIES[name].note(Problem(5, 144, 400), seed) == note
 
     record = judged(kernel, f"{SHAPE}/fp32/{values}")
 
