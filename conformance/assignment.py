@@ -94,9 +94,10 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:
     """What remains of the promise of a plain call where more than that is asked for."""
-    scenario = case.scenario
     if not isinstance(plain, Compute):
-        return plain
+        # Whether an empty product is refused too is nowhere promised: the CPU's v2 refuses every other one.
+        return RightOrRefused() if case.problem.m == 0 and isinstance(plain, Refuse) else plain
+    scenario = case.scenario
     if scenario.needs_gpu and platform.kind == "cpu":
         return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
     declared = backend.capabilities.get(scenario.capability)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import conformance.execute
+import conformance.assignment
 from cases import parse_case
 from conformance.backends.protocol import Backend
 from conformance.conclude import conclude
@@ -36,7 +36,7 @@ class Library:
 
 
 def judged(arithmetic: Arithmetic, version: str, monkeypatch: pytest.MonkeyPatch) -> CaseRecord:
-    monkeypatch.setattr(conformance.execute, "cublas_version", lambda: version)
+    monkeypatch.setattr(conformance.assignment, "cublas_version", lambda: version)
     backend = Backend(Library(arithmetic), spec="test")
     return run_case(Assignment.of(CASE, backend, HOPPER), seed=0, device=torch.device("cpu"))
 
