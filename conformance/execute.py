@@ -10,6 +10,7 @@ from cases.operands import digest_of
 from conformance.assignment import Assignment
 from conformance.capabilities import Absent
 from conformance.evidence import evidence_for
+from conformance.room import why_no_room
 from conformance.scenarios import perform
 from conformance.tiers import Claim, Judgement
 from conformance.trial import Trial
@@ -19,7 +20,7 @@ from conformance.verdict import CaseRecord
 def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> CaseRecord:
     """Build, call, judge. Raises only where the harness itself fails."""
     started = time.perf_counter()
-    declined = decline(assignment)
+    declined = decline(assignment, device)
     if declined is not None:
         return assignment.record(declined)
     trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
@@ -34,13 +35,14 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
     )
 
 
-def decline(assignment: Assignment) -> Judgement | None:
-    """Why the kernel is not called at all, as a judgement, or None."""
+def decline(assignment: Assignment, device: torch.device) -> Judgement | None:
+    """Why the kernel is not called at all on ``device``, as a judgement, or None."""
     if isinstance(assignment.promise, Absent):
         return Judgement("unsupported", assignment.promise.reason)
     if assignment.case.tier == "declared" and not _declares(assignment.claim):
         return Judgement("unsupported", "special values are judged against a declared arithmetic only")
-    return None
+    no_room = why_no_room(assignment.case.problem, device) if assignment.case.is_huge else None
+    return Judgement("unsupported", no_room) if no_room else None
 
 
 def _declares(claim: Claim | None) -> bool:

@@ -20,6 +20,7 @@ from conformance.presentation import present
 from conformance.request import Request
 from conformance.scenarios import perform
 from conformance.session import Session
+from conformance.strips import needs_strips
 from conformance.trial import Trial
 
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
@@ -34,7 +35,7 @@ def explain(request: Request) -> list[dict[str, Any]]:
 def _explain(assignment: Assignment, session: Session) -> dict[str, Any]:
     platform = session.platform
     about = {"device_name": platform.device_name, "torch": platform.torch_version}
-    declined = decline(assignment)
+    declined = decline(assignment, session.device)
     if declined is not None:
         return {**assignment.record(declined).to_json(), **about}
     evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
@@ -47,6 +48,8 @@ def _explain(assignment: Assignment, session: Session) -> dict[str, Any]:
 
 def finding(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: str) -> str:
     """What ``out`` is, in one sentence: right, a named fault, another arithmetic, or honestly unexplained."""
+    if needs_strips(assignment.case):
+        return "too large to be explained; look at a smaller case of the same kind"
     problem, claim = assignment.case.problem, assignment.claim
     presented = present(evidence.operands)
     arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import Tensor
 
 from cases import Case
@@ -18,7 +19,7 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
     if outcome.damage:
         return failed("memory-changed", outcome.damage)
     if outcome.raised is not None:
-        return _judge_refusal(promise, outcome.raised)
+        return _judge_exception(case, promise, outcome.raised)
     if isinstance(promise, Refuse):
         return failed("accepted", f"a result came where {_either(promise)} was owed")
     if outcome.unused:
@@ -34,8 +35,11 @@ def _either(promise: Refuse) -> str:
     return " or ".join(str(refusal) for refusal in promise.refusals)
 
 
-def _judge_refusal(promise: Promise, error: BaseException) -> Judgement:
+def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judgement:
     said = f"{type(error).__name__}: {_first_line(error)}"
+    if case.is_huge and isinstance(error, torch.OutOfMemoryError):
+        # How much a kernel needs beside operands and result is its own affair, as long as it says so.
+        return Judgement("rejected", detail=said)
     if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
         return failed("raised", said)
     if isinstance(promise, Refuse) and not any(refusal.matches(error) for refusal in promise.refusals):

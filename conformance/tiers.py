@@ -10,6 +10,7 @@ from torch import Tensor
 from cases import Case
 from conformance.evidence import Evidence
 from conformance.measure import measure_bits, measure_bound, measure_exact
+from conformance.strips import measure_in_strips, needs_strips
 from conformance.verdict import Measured, Reason, Verdict
 from reference import Arithmetic, infer_split_k
 
@@ -51,12 +52,18 @@ def failed(reason: Reason, detail: str, measured: Measured | None = None) -> Jud
 def judge_values(case: Case, evidence: Evidence, claim: Claim | None, out: Tensor) -> Judgement:
     """The verdict on the values of ``out``, which has the right form."""
     if case.tier == "exact":
-        special = case.family.is_special and evidence.has_infinities
-        measured = measure_exact(out, evidence.exact, evidence.reference, any_special=special)
+        measured = _measure_exact(case, evidence, out)
         return _unless_wrong("wrong-values", measured, case.family.note(case.problem, case.seed))
     if claim is None or claim.strength == "bound":
         return _unless_wrong("out-of-bound", _measure_bound(evidence, claim, out))
     return _judge_bits(case, evidence, claim, out)
+
+
+def _measure_exact(case: Case, evidence: Evidence, out: Tensor) -> Measured:
+    if needs_strips(case):
+        return measure_in_strips(out, evidence.operands, case.problem.recipe)
+    special = case.family.is_special and evidence.has_infinities
+    return measure_exact(out, evidence.exact, evidence.reference, any_special=special)
 
 
 def _unless_wrong(reason: Reason, measured: Measured, note: str = "") -> Judgement:

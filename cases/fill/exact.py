@@ -42,9 +42,10 @@ def tag_scales(case: Case, stream: Stream, limit: int) -> tuple[Tensor, Tensor]:
 
 def ternary(stream: Stream, rows: int, k: int, dtype: torch.dtype) -> Tensor:
     """Codes 0 (half of them), +1 and -1."""
+    one = int(torch.ones(1).to(dtype).view(torch.uint8))
     octets = stream.octets(rows, k)
-    sign = 1.0 - 2.0 * (octets & 1).float()
-    return (sign * ((octets >> 1) & 1)).to(dtype)
+    # In bytes all the way: as floats, the operands of the largest cases would not fit.
+    return (((octets >> 1) & 1) * one | (octets & 1) << 7).view(dtype)
 
 
 def signs(stream: Stream, *shape: int) -> Tensor:

@@ -1,0 +1,34 @@
+"""Whether a device has the memory that the largest cases take."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from cases import Problem
+
+PER_CODE, PER_RESULT = 8, 12
+"""Bytes that building an operand takes at its peak, and those that a result, its poison and its comparison take."""
+BESIDE = 8 << 30
+"""Bytes for what else a kernel and the judge need."""
+GIB = 1 << 30
+
+
+def why_no_room(problem: Problem, device: torch.device) -> str | None:
+    """Why ``problem`` is too large for ``device``, as a sentence, or None; unknown memory is taken for enough."""
+    needed = PER_CODE * (problem.m + problem.n) * problem.k + PER_RESULT * problem.m * problem.n + BESIDE
+    free = _free(device)
+    if free is None or free >= needed:
+        return None
+    return f"it takes about {needed / GIB:.0f} GiB of memory, and {free / GIB:.0f} GiB are free on {device}"
+
+
+def _free(device: torch.device) -> int | None:
+    """Bytes that can be had, what torch keeps for itself included."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        return int(torch.cuda.mem_get_info(device)[0])
+    if device.type == "cpu" and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
