@@ -69,6 +69,8 @@ class Case:
         seeds = self.family.seeds(self.problem)
         if seeds is not None and self.seed >= seeds:
             return f"{self.family.name} has the seeds s0 to s{seeds - 1} here"
+        if self.scenario.shares_scales and not self.family.may_share_scales:
+            return f"{self.family.name} needs scales of its own in every row, and {self.scenario.prefix} shares them"
         return self.family.why_not(self.problem) or self.scenario.why_not(self.problem)
 
 

@@ -70,7 +70,13 @@ _EXACT = (
         "scales of 1e-23 to 1e-33 on one side and their inverse on the other: a factor that over- or underflows, or an "
         "exponent that is clamped",
     ),
-    Family("zero-blocks", "exact", conditions.tagged, "blocks of zeros of either sign whose large scale leaks"),
+    Family(
+        "zero-blocks",
+        "exact",
+        conditions.tagged,
+        "blocks of zeros of either sign whose large scale leaks",
+        may_share_scales=False,
+    ),
     Family(
         "one-nan",
         "exact",

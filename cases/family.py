@@ -30,7 +30,8 @@ class Family:
 
     ``why_not(problem)`` says why a problem cannot be filled so, or None. ``seeds(problem)`` is how many seeds differ,
     None for as many as there are numbers. ``note(problem, seed)`` says what a failure has to name, or "".
-    ``is_special``: NaN, infinities, zeros, subnormals or overflow are what it is about.
+    ``is_special``: NaN, infinities, zeros, subnormals or overflow are what it is about. ``may_share_scales``: the
+    codes say nothing about scales, so that those of the first row may take the place of all others.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Family:
     seeds: Callable[[Problem], int | None] = _any_seed
     note: Callable[[Problem, int], str] = _nothing_to_note
     is_special: bool = False
+    may_share_scales: bool = True

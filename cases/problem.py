@@ -58,6 +58,11 @@ class Problem:
         return -(-self.n // 128)
 
     @property
+    def is_aligned(self) -> bool:
+        """Whether N and K are multiples of 16, which is all that kernels are generally expected to take."""
+        return self.n % 16 == 0 and self.k % 16 == 0
+
+    @property
     def a_dtype(self) -> torch.dtype:
         """Torch dtype of A."""
         return _fp8(self.a)

@@ -15,7 +15,7 @@ from cases.families import FAMILIES
 from cases.layers import MODELS, PARALLEL, model, shards
 from cases.problem import RECIPES, Problem
 from cases.scenarios import PLAIN, SCENARIOS, Scenario
-from cases.shapes import SMALL, SQUARE, UPSTREAM, Shape, grid, k_sweep, m_sweep, n_sweep, split_k
+from cases.shapes import SMALL, SQUARE, UNALIGNED, UPSTREAM, Shape, grid, k_sweep, m_sweep, n_sweep, split_k
 
 QUICK, STANDARD, FULL = range(3)
 Graded = tuple[int, Case]
@@ -93,9 +93,12 @@ def _sweep(shapes: Iterable[Shape], quick: Callable[[Shape], bool]) -> Iterator[
         yield from graded(FULL, fill(shape, ORDINARY, OUTS, seeds=range(3)))
 
 
+IN_QUICK = (0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 63, 64, 65, 128, 130, 257)
+
+
 @section("edges-m", "every M from 0 to 130 and around 256, 4096 and 65536")
 def _edges_m() -> Iterator[Graded]:
-    return _sweep(m_sweep(), lambda shape: shape[0] in (0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 63, 64, 65, 128, 130, 257))
+    return _sweep(m_sweep(), lambda shape: shape[0] in IN_QUICK)
 
 
 @section("edges-n", "every N a multiple of 16 to 272, around 576 and 7168, more than 64 N blocks")
@@ -106,6 +109,13 @@ def _edges_n() -> Iterator[Graded]:
 @section("edges-k", "every K a multiple of 16 to 272, 1 to 20 K blocks, every residue mod 8, more than 128 K blocks")
 def _edges_k() -> Iterator[Graded]:
     return _sweep(k_sweep(), lambda shape: shape[2] <= 1024)
+
+
+@section("unaligned", "N and K that are no multiples of 16: right or refused, unless the kernel says it has them")
+def _unaligned() -> Iterator[Graded]:
+    for i, shape in enumerate(UNALIGNED):
+        yield from graded(QUICK if i < 6 else STANDARD, fill(shape, ORDINARY[:2], (OUTS[i % 3],)))
+        yield from graded(STANDARD, fill(shape, ORDINARY, OUTS))
 
 
 @section("split-k", "large K and few results, where libraries cut K into slices")

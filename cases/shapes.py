@@ -44,12 +44,16 @@ def m_sweep() -> Iterator[Shape]:
         yield m, 144, ks[m % 3]
     for m in (4095, 4096, 4097, 65535, 65536, 65537):
         yield m, 32, 144
+    # More than 2^24 bytes of A, more than 2^22 results: limits that are smaller than 32-bit ones.
+    yield 65537, 16, 272
+    yield 65537, 80, 16
 
 
 def n_sweep() -> Iterator[Shape]:
-    """Every multiple of 16 to 272, the neighbours of 576 and 7168, and more than 64 N blocks."""
+    """Every multiple of 16 to 272, the neighbours of 576 and 7168, more than 64 and more than 256 N blocks."""
     for i, n in enumerate((*range(16, 273, 16), 560, 576, 592, 2112, 7152, 7168, 7184, 8208, 8320)):
         yield (1, 5, 67)[i % 3], n, (384, 272, 640)[i % 3]
+    yield 3, 33040, 128
 
 
 def k_sweep() -> Iterator[Shape]:
@@ -67,3 +71,17 @@ def split_k() -> Iterator[Shape]:
     for i, k in enumerate((7168, 8192, 9216, 12288, 16384, 18432, 7184, 9344)):
         for m, n in (small[i % 5], small[(i + 2) % 5]):
             yield m, n, k
+
+
+UNALIGNED: tuple[Shape, ...] = (
+    (5, 17, 128),
+    (3, 136, 400),
+    (17, 250, 272),
+    (1, 8, 72),
+    (4, 144, 137),
+    (2, 48, 1001),
+    (33, 257, 385),
+    (83, 100, 640),
+    (130, 1, 1),
+)
+"""N or K that are no multiples of 16, the least that torch asks for."""

@@ -62,8 +62,8 @@ def generated_cases() -> SearchStrategy[Case]:
         family = draw(st.sampled_from(fitting))
         seeds = family.seeds(problem)
         seed = draw(st.integers(0, 999 if seeds is None else seeds - 1))
-        allowed = [PLAIN, PLAIN, *(s for s in scenarios if s.why_not(problem) is None and not family.is_special)]
-        scenario = draw(st.one_of(st.just(PLAIN), st.sampled_from(allowed)))
+        allowed = [s for s in scenarios if not family.is_special and Case(problem, family, seed, s).why_not() is None]
+        scenario = draw(st.one_of(st.just(PLAIN), st.sampled_from([PLAIN, PLAIN, *allowed])))
         return Case(problem, family, seed, scenario)
 
     return draw_case()

@@ -87,21 +87,21 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     if backend.api:
         return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
     supported, reason = backend.is_supported(platform)
-    return _in_scenario(
-        Compute(may_decline=True) if supported else Absent(f"{backend.name}: {reason}"), case, backend, platform
-    )
+    plain = Compute(may_decline=True) if supported else Absent(f"{backend.name}: {reason}")
+    return _in_scenario(plain, case, backend, platform)
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:
     """What remains of the promise of a plain call where more than that is asked for."""
+    scenario, problem = case.scenario, case.problem
     if not isinstance(plain, Compute):
         # Whether an empty product is refused too is nowhere promised: the CPU's v2 refuses every other one.
-        return RightOrRefused() if case.problem.m == 0 and isinstance(plain, Refuse) else plain
-    scenario = case.scenario
+        return RightOrRefused() if problem.m == 0 and isinstance(plain, Refuse) else plain
     if scenario.needs_gpu and platform.kind == "cpu":
         return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
     declared = backend.capabilities.get(scenario.capability)
     if declared is False:
         return Absent(f"{backend.name} declares no {scenario.capability.replace('_', ' ')}")
     undeclared = scenario.capability and declared is None
-    return RightOrRefused() if undeclared or case.problem.m == 0 else plain
+    unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
+    return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain

@@ -98,6 +98,11 @@ class Backend:
             raise UsageError(f"backend {self.name!r}: describe() must return a dict of strings, got {said!r}")
         return {str(k): str(v) for k, v in (said or {}).items()}
 
+    @property
+    def announces_problems(self) -> bool:
+        """Whether the subject itself says which problems it implements."""
+        return getattr(self.subject, "can_implement", None) is not None
+
     def is_supported(self, platform: Platform) -> Answer:
         """The subject's answer for a platform; yes unless it says otherwise."""
         return self._answer("is_supported", platform)

@@ -22,30 +22,6 @@ class _Float32Result(Kernel):
 
 
 @fault(
-    "transposed-result",
-    family=CONTRACT,
-    source="flashinfer#3103",
-    what="For M up to 16 operands are swapped and the result is returned as a transposed view.",
-)
-class _TransposedResult(Kernel):
-    def store(self, call: Call, total: Tensor) -> Tensor:
-        out = super().store(call, total)
-        return out.t().contiguous().t() if call.m <= 16 else out
-
-
-@fault(
-    "cropped-result",
-    family=CONTRACT,
-    source="aiter#2466",
-    what="N is padded to a multiple of 64, and the result is returned as a view whose rows are that far apart.",
-)
-class _CroppedResult(Kernel):
-    def store(self, call: Call, total: Tensor) -> Tensor:
-        padding = torch.nn.functional.pad(super().store(call, total), (0, -call.n % 64))
-        return padding[:, : call.n]
-
-
-@fault(
     "empty-result-shape",
     family=CONTRACT,
     source="flashinfer#4734",

@@ -13,7 +13,8 @@ honest("block-loop", what="The kernel that every fault is seeded into: a float32
 
 
 def _spread(scales: Tensor, k: int) -> Tensor:
-    return scales.repeat_interleave(BLOCK, dim=1)[:, :k]
+    # Not a repeat_interleave that is cut to K: torch.compile for CPUs (2.13.0, 2.14.1) gets its ragged end wrong.
+    return scales[:, torch.arange(k, device=scales.device) // BLOCK]
 
 
 @honest("reversed-blocks", what="K blocks are accumulated from the last to the first.")
@@ -108,3 +109,16 @@ class _SwapAB(Kernel):
 
     def store(self, call: Call, total: Tensor) -> Tensor:
         return super().store(call, total).contiguous()
+
+
+@honest("transposed-view", what="For M up to 16 the result is a transposed view: nobody is promised its strides.")
+class _TransposedView(Kernel):
+    def store(self, call: Call, total: Tensor) -> Tensor:
+        out = super().store(call, total)
+        return out.t().contiguous().t() if call.m <= 16 else out
+
+
+@honest("cropped-view", what="N is padded to a multiple of 64, and the result is a view whose rows are that far apart.")
+class _CroppedView(Kernel):
+    def store(self, call: Call, total: Tensor) -> Tensor:
+        return pad(super().store(call, total), (0, -call.n % 64))[:, : call.n]

@@ -24,6 +24,8 @@ Product = Callable[[Tensor, Tensor, Tensor, Tensor], object]
 COMPILER = "inductor"
 WRAPPERS = ("torch._dynamo", "torch._inductor", "torch._functorch")
 """Where the exceptions come from that wrap another one."""
+TRACING = "Dynamo failed to run FX node"
+"""How the text of a RuntimeError begins that wraps another exception since torch 2.14."""
 
 
 def compiled(trial: Trial, *, mode: str | None = None) -> Finding:
@@ -89,7 +91,7 @@ def _compare(first: Called, outcome: Outcome, product: Product) -> Judgement:
 
 def innermost(error: BaseException) -> BaseException:
     """What a compiler's exception wraps, or the exception itself."""
-    while type(error).__module__.startswith(WRAPPERS):
+    while type(error).__module__.startswith(WRAPPERS) or str(error).startswith(TRACING):
         inner = getattr(error, "inner_exception", None) or error.__cause__ or error.__context__
         if inner is None:
             break

@@ -34,7 +34,7 @@ def rescaled(trial: Trial) -> Trial:
 
 
 def negated(trial: Trial) -> Trial:
-    """Other data alone: signs change, of A everywhere and of B in every other row, so that what stays the same."""
+    """Other data alone: the signs of A and of every other row of B change, so that what was exact stays so."""
     a, b, sa, sb = trial.operands.tensors
     flipped = b.clone()
     flipped.view(torch.uint8)[1::2] = _negative(b[1::2]).view(torch.uint8)

@@ -102,11 +102,12 @@ class _Kept:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """First address of the result's storage, and the one behind it."""
-        if not isinstance(self.outcome.returned, Tensor):
+        """Address of the first element, and the one behind the last: results may be parts of one storage."""
+        came = self.outcome.returned
+        if not isinstance(came, Tensor) or not came.numel():
             return 0, 0
-        storage = self.outcome.returned.untyped_storage()
-        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        last = sum((size - 1) * stride for size, stride in zip(came.shape, came.stride(), strict=True))
+        return came.data_ptr(), came.data_ptr() + (last + 1) * came.element_size()
 
 
 def _shared(calls: Sequence[_Kept]) -> str:

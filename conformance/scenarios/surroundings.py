@@ -79,6 +79,7 @@ def _settings(device: torch.device) -> list[Setting]:
 
 FLAGS = (
     "fp32_precision",
+    "cudnn.fp32_precision",
     "cuda.matmul.allow_tf32",
     "cuda.matmul.fp32_precision",
     "cuda.matmul.allow_bf16_reduced_precision_reduction",
