@@ -42,10 +42,11 @@ def tag_scales(case: Case, stream: Stream, limit: int) -> tuple[Tensor, Tensor]:
 
 def ternary(stream: Stream, rows: int, k: int, dtype: torch.dtype) -> Tensor:
     """Codes 0 (half of them), +1 and -1."""
-    one = int(torch.ones(1).to(dtype).view(torch.uint8))
+    one, minus_zero = torch.tensor([1.0, -0.0]).to(dtype).view(torch.uint8).tolist()
     octets = stream.octets(rows, k)
     # In bytes all the way: as floats, the operands of the largest cases would not fit.
-    return (((octets >> 1) & 1) * one | (octets & 1) << 7).view(dtype)
+    unit, sign = (octets >> 1) & 1, (octets & 1) << 7
+    return (unit * one | (sign if minus_zero else sign * unit)).view(dtype)
 
 
 def signs(stream: Stream, *shape: int) -> Tensor:
