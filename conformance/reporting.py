@@ -122,11 +122,22 @@ def bare(key: Key, verdict: str, reason: str, detail: str) -> Line:
         "verdict": verdict,
         "reason": reason,
         "detail": detail,
+        "check": _check_named_in(key[1]),
         "path": "",
         "seconds": 0.0,
         "input_digest": "",
         "output_digest": "",
     }
+
+
+def _check_named_in(text: str) -> str:
+    """What the case with this id checks; ids of cases that no longer exist say at least of which kind they were."""
+    from cases import parse_case
+
+    try:
+        return parse_case(text).check
+    except ValueError:
+        return text.split("/")[0]
 
 
 def _what_broke(report: pytest.TestReport) -> str:

@@ -74,7 +74,7 @@ def _groups(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
 def check_of(line: Line) -> str:
     """What a case checks: its values or its scenario where a product may come, the refusal elsewhere."""
     expected = str(line.get("expected", ""))
-    if expected not in ("compute", "right or refused", "absent"):
+    if expected not in ("", "compute", "right or refused", "absent"):
         return expected
     kind, _, name = str(line.get("check", "")).partition("/")
     return f"{kind}s" if name else kind
