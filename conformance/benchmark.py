@@ -80,7 +80,10 @@ def _subjects(
     if case.problem.macs < 1 << 31:
         yield "bound, declared", lambda: expect(*tensors, arithmetic=SM90)
         yield "bound, undeclared", lambda: expect(*tensors, arithmetic=None)
-    presented = present(build_operands(case, device=device)).tensors
+    operands = build_operands(case, device=device)
+    yield "operands, built and proven", lambda: build_operands(case, device=device)
+    yield "operands, laid out", lambda: present(operands)
+    presented = present(operands).tensors
     for backend in backends:
         yield backend.name, _call(backend, presented, case)
 

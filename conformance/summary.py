@@ -44,19 +44,20 @@ def _title(header: Line) -> str:
 
 
 def verdict_table(lines: Sequence[Line]) -> Table:
-    """Counts by backend and check, how many are explained to the last bit, and the worst numbers; in 80 columns."""
+    """Counts by backend and check, bits explained, the worst numbers, seconds; in 80 columns."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     used = [verdict for verdict in COLUMNS if any(line["verdict"] == verdict for line in lines)]
     for name in ("backend", "check"):
         table.add_column(name, no_wrap=True)
-    for name in (*used, "bits", *WORST.values()):
+    for name in (*used, "bits", *WORST.values(), "s"):
         table.add_column(name, justify="right")
     for (backend, check), group in _groups(lines).items():
         counts = Counter(line["verdict"] for line in group)
         explained = sum(line.get("plan") is not None for line in group)
-        numbers = (str(explained or ""), *(_worst(group, key) for key in WORST))
+        seconds = sum(line.get("seconds", 0.0) for line in group)
+        numbers = (str(explained or ""), *(_worst(group, key) for key in WORST), f"{seconds:.1f}")
         table.add_row(backend, check, *(_cell(v, counts[v]) for v in used), *numbers)
     return table
 

@@ -42,7 +42,7 @@ def tag_scales(case: Case, stream: Stream, limit: int) -> tuple[Tensor, Tensor]:
 
 def ternary(stream: Stream, rows: int, k: int, dtype: torch.dtype) -> Tensor:
     """Codes 0 (half of them), +1 and -1."""
-    one, minus_zero = torch.tensor([1.0, -0.0]).to(dtype).view(torch.uint8).tolist()
+    one, minus_zero = map(int, torch.tensor([1.0, -0.0]).to(dtype).view(torch.uint8))
     octets = stream.octets(rows, k)
     # In bytes all the way: as floats, the operands of the largest cases would not fit.
     unit, sign = (octets >> 1) & 1, (octets & 1) << 7
