@@ -250,7 +250,7 @@ def _layers() -> Iterator[Graded]:
             yield from graded(FULL, fill((m, n, k), ("integer-codes", "quantised-outliers"), (OUTS[m % 3],)))
 
 
-@section("huge", "more than 2^31 results, operands beyond 4 GiB; compared on a sample of rows and columns")
+@section("huge", "more than 2^31 results, operands beyond 4 GiB; every element compared, strip by strip")
 def _huge() -> Iterator[Graded]:
     for shape in ((46341, 46368, 128), (33554561, 144, 144), (131, 33554560, 144)):
         yield from graded(FULL, fill(shape, ("tagged-integers",), ("bf16",)))

@@ -49,7 +49,7 @@ def _batch(drawing: Drawing) -> pytest.param:  # type: ignore[valid-type]
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let -k find a case by the section of the plan that it belongs to."""
     assignment = getattr(item, "callspec", None) and item.callspec.params.get("assignment")  # type: ignore[attr-defined]
-    if assignment is not None:
+    if isinstance(assignment, Assignment):
         item.extra_keyword_matches.add(section_of(assignment.case))
 
 

@@ -40,6 +40,13 @@ def test_verdicts_become_outcomes(pytester: pytest.Pytester) -> None:
     }
 
 
+@pytest.mark.parametrize("case", [SMALL, "generated/s0"])
+def test_one_kind_of_case_leaves_nothing_of_the_other(pytester: pytest.Pytester, case: str) -> None:
+    result = run(pytester, f"--conformance-case={case}", "--conformance-backend=kernels:Reversed")
+
+    assert result.parseoutcomes() == {"passed": 1}
+
+
 def test_a_failure_of_the_harness_is_an_error_and_no_verdict_on_the_kernel(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
