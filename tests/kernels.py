@@ -8,14 +8,14 @@ from torch import Tensor
 from reference import native_w8a8_block_matmul
 
 
-def _scaled_blocks(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> list[Tensor]:
-    """The scaled product of every K block, float32."""
-    a, b = A.float(), B.float()
+def scaled_blocks(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, sums: torch.dtype = torch.float32) -> list[Tensor]:
+    """The scaled product of every K block, float32; summed inside the block in ``sums``."""
+    a, b = A.to(sums), B.to(sums)
     columns = torch.arange(B.shape[0], device=B.device) // 128
     blocks = []
     for i in range(As.shape[1]):
         tile = slice(128 * i, 128 * (i + 1))
-        blocks.append((a[:, tile] @ b[:, tile].t()) * (As[:, i : i + 1] * Bs[columns, i]))
+        blocks.append((a[:, tile] @ b[:, tile].t()).float() * (As[:, i : i + 1] * Bs[columns, i]))
     return blocks
 
 
@@ -27,7 +27,7 @@ class Reversed:
     def apply_block_scaled_mm(
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = ""
     ) -> Tensor:
-        return sum(_scaled_blocks(A, B, As, Bs)[::-1], torch.zeros(())).to(out_dtype)
+        return sum(scaled_blocks(A, B, As, Bs)[::-1], torch.zeros(())).to(out_dtype)
 
 
 class DequantiseFirst:
