@@ -153,6 +153,23 @@ def bench(backend: Backends = None, device: Device = None, as_json: Json = False
 
 
 @app.command()
+def faults(
+    workers: Annotated[Optional[int], typer.Option("-n", metavar="N", min=1, help="Worker processes.")] = None,  # noqa: UP045
+    reduced: Annotated[bool, typer.Option("--reduced", help="Only the cases of profile quick.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set the seeded faults against every check: who kills whom. Exit code 1: a survivor, an idle check, an alarm."""
+    from conformance.faults.matrix import document, matrix, render
+
+    found = matrix(workers, deeper=not reduced)
+    if as_json:
+        _print(document(found), True, list)
+    else:
+        render(found)
+    raise typer.Exit(int(bool(found.survivors or found.idle or found.alarms)))
+
+
+@app.command()
 def record(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the recordings (JSON).")],
     backend: Backends = None,

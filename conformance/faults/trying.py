@@ -1,0 +1,64 @@
+"""Trying cases on seeded faults, in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from cases import parse_case
+from conformance.assignment import Assignment
+from conformance.backends.protocol import Backend
+from conformance.execute import run_case
+from conformance.faults import FAULTS, HONEST
+from conformance.probe import probe
+from conformance.processors import share_among
+
+
+@dataclass(frozen=True)
+class Kill:
+    """How a check failed a kernel: for which reason, and with which case first."""
+
+    reason: str
+    case: str
+
+
+def prepare(workers: int) -> None:
+    """Make this process one of ``workers``."""
+    share_among(workers)
+
+
+def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Kill]:
+    """The kernels of ``names`` that a case of ``ids`` fails, each with the first such case."""
+    found: dict[str, Kill] = {}
+    where = torch.device(device)
+    platform = probe(where)
+    for text in ids:
+        case = parse_case(text)
+        for name in names:
+            if name in found:
+                continue
+            with _settings_kept():
+                record = run_case(Assignment.of(case, _backend(name), platform), seed=0, device=where)
+            if record.verdict == "failed":
+                found[name] = Kill(record.reason, text)
+    return found
+
+
+@cache
+def _backend(name: str) -> Backend:
+    """The backend called ``name``, with the state that earlier calls in this process left it in."""
+    return Backend((FAULTS.get(name) or HONEST[name]).build(), spec=name)
+
+
+@contextmanager
+def _settings_kept() -> Iterator[None]:
+    """Put back what some faults change, so that they spoil no verdict but their own."""
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    yield
+    torch.set_default_dtype(dtype)
+    torch.set_num_threads(threads)
+    torch.backends.cuda.matmul.allow_tf32 = False

@@ -1,0 +1,75 @@
+"""Seeded faults against checks: what is counted, and that a fault and a right kernel end on the right side."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from cases import parse_case
+from conformance.faults import FAULTS, HONEST
+from conformance.faults import matrix as matrices
+from conformance.faults.matrix import Matrix, document, render
+from conformance.faults.trying import Kill, kills
+
+EXACT = "gemm/1x128-128x128/m5-n144-k400/fp32/tagged-integers/s0"
+BOUND = "gemm/1x128-128x128/m5-n144-k400/fp32/uniform-codes/s0"
+SURROUNDINGS = "state/surroundings/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
+
+
+def test_a_fault_is_killed_by_the_first_case_that_shows_it_and_right_kernels_by_none() -> None:
+    found = kills([EXACT, SURROUNDINGS], ["k-tail-lost", "rng-advanced", *HONEST], "cpu")
+
+    assert found == {
+        "k-tail-lost": Kill("wrong-values", EXACT),
+        "rng-advanced": Kill("surroundings-changed", SURROUNDINGS),
+    }
+
+
+def test_a_fault_that_changes_settings_spoils_no_other_verdict() -> None:
+    before = torch.get_default_dtype()
+    kills([EXACT], ["default-dtype-changed", "block-loop"], "cpu")
+
+    assert torch.get_default_dtype() == before
+
+
+def by_hand() -> Matrix:
+    found = Matrix(("tagged-integers", "uniform-codes", "one-nan"), ("lane-lost", "rng-advanced", "element-zeroed"))
+    found.enter("tagged-integers", {"lane-lost": Kill("wrong-values", EXACT), "element-zeroed": Kill("x", EXACT)})
+    found.enter("uniform-codes", {"lane-lost": Kill("out-of-bound", BOUND), "block-loop": Kill("raised", BOUND)})
+    return found
+
+
+def test_survivors_idle_checks_alarms_and_lone_killers_are_told_apart() -> None:
+    found = by_hand()
+
+    assert (found.survivors, found.idle, found.alarms) == (["rng-advanced"], ["one-nan"], ["block-loop"])
+    assert found.kills_of("uniform-codes") == ["lane-lost"]
+    assert (found.only("tagged-integers"), found.only("uniform-codes")) == (["element-zeroed"], [])
+
+
+def test_the_table_and_the_document_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    found = by_hand()
+    render(found)
+    told = document(found)
+
+    printed = capsys.readouterr().out
+    assert "2 of 3 faults killed" in printed
+    assert "survivors: rng-advanced\nidle checks: one-nan\nalarms: block-loop" in printed
+    assert told["faults"]["lane-lost"]["killed_by"]["uniform-codes"] == {"reason": "out-of-bound", "case": BOUND}
+    assert told["checks"]["tagged-integers"] == {"kills": ["lane-lost", "element-zeroed"], "only": ["element-zeroed"]}
+
+
+@pytest.mark.parametrize("deeper", [False, True])
+def test_standard_is_asked_where_quick_leaves_a_survivor(deeper: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """bfloat16 scales show in no ternary data under small integers, and in odd scales at once."""
+    plans = {"quick": [EXACT], "standard": [EXACT, EXACT.replace("tagged-integers", "odd-scales")]}
+    monkeypatch.setattr(matrices, "plan", lambda profile: tuple(map(parse_case, plans[profile])))
+    monkeypatch.setattr(matrices, "FAULTS", {name: FAULTS[name] for name in ("bf16-scales", "k-tail-lost")})
+    monkeypatch.setattr(matrices, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+
+    found = matrices.matrix(1, deeper=deeper)
+    assert found.survivors == ([] if deeper else ["bf16-scales"])
+    assert found.checks == (("tagged-integers", "odd-scales") if deeper else ("tagged-integers",))
+    assert (found.alarms, found.idle) == ([], [])
