@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +15,7 @@ from conformance.execute import run_case
 from conformance.faults import FAULTS, HONEST
 from conformance.probe import probe
 from conformance.processors import share_among
+from conformance.scenarios.surroundings import put_back, surroundings
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Ki
         for name in names:
             if name in found:
                 continue
-            with _settings_kept():
-                record = run_case(Assignment.of(case, _backend(name), platform), seed=0, device=where)
+            before = surroundings(where)
+            record = run_case(Assignment.of(case, _backend(name), platform), seed=0, device=where)
+            # What some faults change must spoil no verdict but their own.
+            put_back(before)
             if record.verdict == "failed":
                 found[name] = Kill(record.reason, text)
     return found
@@ -52,13 +54,3 @@ def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Ki
 def _backend(name: str) -> Backend:
     """The backend called ``name``, with the state that earlier calls in this process left it in."""
     return Backend((FAULTS.get(name) or HONEST[name]).build(), spec=name)
-
-
-@contextmanager
-def _settings_kept() -> Iterator[None]:
-    """Put back what some faults change, so that they spoil no verdict but their own."""
-    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
-    yield
-    torch.set_default_dtype(dtype)
-    torch.set_num_threads(threads)
-    torch.backends.cuda.matmul.allow_tf32 = False

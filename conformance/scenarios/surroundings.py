@@ -44,15 +44,29 @@ class Setting:
         return "" if now == old else said
 
 
-def watch_surroundings(trial: Trial) -> Finding:
-    """Call, compare everything global with what it was, and put it back, so that no later case is poisoned."""
-    before = [(setting, setting.value()) for setting in _settings(trial.device)]
-    outcome = trial.call()
-    said = ", ".join(sentence for setting, old in before if (sentence := setting.change(old)))
+Surroundings = list[tuple[Setting, Any]]
+"""Settings with the values that they had."""
+
+
+def surroundings(device: torch.device) -> Surroundings:
+    """Everything that is watched on ``device``, as it is now."""
+    return [(setting, setting.value()) for setting in _settings(device)]
+
+
+def put_back(before: Surroundings) -> None:
+    """Give every setting that has changed since the value that it had."""
     # Twice, since some settings write others.
     for setting, old in before * 2:
         if setting.change(old) and old is not UNREADABLE:
             setting.write(old)
+
+
+def watch_surroundings(trial: Trial) -> Finding:
+    """Call, compare everything global with what it was, and put it back, so that no later case is poisoned."""
+    before = surroundings(trial.device)
+    outcome = trial.call()
+    said = ", ".join(sentence for setting, old in before if (sentence := setting.change(old)))
+    put_back(before)
     if said:
         return Finding.of(failed("surroundings-changed", f"the call changed {said}"), outcome)
     called = Called.of(trial, outcome)
