@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -134,8 +135,6 @@ def document(found: Matrix) -> dict[str, Any]:
 
 def render(found: Matrix) -> None:
     """Print checks with what they kill, and what is left to do."""
-    import sys
-
     from rich.console import Console
     from rich.table import Table
 
