@@ -28,13 +28,14 @@ Changes = dict[str, settings.Change]
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
     """Put everything back whatever becomes of a test."""
-    changes = {**settings.CHANGES, **(settings.CUDA_CHANGES if GPUS else {})}
-    before = _values(changes)
+    # Both tables have names of their own: what is watched on a GPU must not take the place of what the CPU has.
+    changes = [*settings.CHANGES.values(), *(settings.CUDA_CHANGES.values() if GPUS else ())]
+    before = [_value(change) for change in changes]
     yield
     # Twice, since some settings write others.
-    for name, change in (*changes.items(), *changes.items()):
-        if not _equal(_value(change), before[name]):
-            change.write(before[name])
+    for change, old in zip(changes * 2, before * 2, strict=True):
+        if not _equal(_value(change), old):
+            change.write(old)
 
 
 def _values(changes: Changes) -> dict[str, Any]:
