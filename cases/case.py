@@ -13,7 +13,13 @@ _ID = re.compile(
     r"(?P<scenario>gemm|\w+/[^/]+)/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
 )
 
-MARKS: dict[Kind, str] = {"gemm": "", "layout": "memory", "relation": "metamorphic", "state": "determinism"}
+MARKS: dict[Kind, str] = {
+    "gemm": "",
+    "layout": "memory",
+    "relation": "metamorphic",
+    "state": "determinism",
+    "malformed": "contract",
+}
 """The marker of each kind of scenario."""
 
 

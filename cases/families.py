@@ -115,7 +115,13 @@ _BOUND = (
         always,
         "faults on activations with loud channels and tokens, through the real quantisers",
     ),
-    Family("positive-codes", "bound", always, "errors of one direction that add up: all codes and scales positive"),
+    Family(
+        "positive-codes",
+        "bound",
+        always,
+        "errors of one direction that add up: all codes and scales positive, half of the scales even, so that one "
+        "multiplied and divided again in place is not what it was",
+    ),
 )
 _DECLARED = (
     Family(

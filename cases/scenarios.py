@@ -11,7 +11,7 @@ from typing import Literal
 
 from cases.problem import Problem
 
-Kind = Literal["gemm", "layout", "relation", "state"]
+Kind = Literal["gemm", "layout", "relation", "state", "malformed"]
 
 
 def _always(_: Problem) -> str | None:
@@ -23,10 +23,12 @@ class Scenario:
     """A way of asking for a product.
 
     ``gemm`` is one plain call. A ``layout`` hands the same operands over in other memory, a ``relation`` compares two
-    calls whose results must agree, a ``state`` watches many calls or their surroundings. ``capability`` is what a
+    calls whose results must agree, a ``state`` watches many calls or their surroundings, and ``malformed`` operands are
+    to be refused, or taken in the one sense that they have. ``capability`` is what a
     backend may declare to have or not to have: undeclared, it may refuse. ``needs_gpu`` says that a CPU has nothing
     like it; ``why_not(problem)`` says why a problem has no such scenario, or None. ``shares_scales`` says that the
-    operands are not those of a plain call: all rows have the scales of the first one, on both sides.
+    operands are not those of a plain call: all rows have the scales of the first one, on both sides. ``meaningless``
+    says of malformed operands that there is no product of them at all, so that nothing but a refusal is right.
     """
 
     kind: Kind
@@ -36,6 +38,7 @@ class Scenario:
     needs_gpu: bool = False
     why_not: Callable[[Problem], str | None] = _always
     shares_scales: bool = False
+    meaningless: bool = False
 
     @property
     def prefix(self) -> str:
@@ -58,7 +61,8 @@ def _from(**least: int) -> Callable[[Problem], str | None]:
 
 STRIDED, OUT, GRAPHS = "strided_operands", "out", "graph_capture"
 DETERMINISM, INVARIANCE, COMPILE = "determinism", "batch_invariance", "compile"
-CAPABILITIES = (STRIDED, OUT, GRAPHS, DETERMINISM, INVARIANCE, COMPILE)
+OPERAND_CHECKS = "operand_checks"
+CAPABILITIES = (STRIDED, OUT, GRAPHS, DETERMINISM, INVARIANCE, COMPILE, OPERAND_CHECKS)
 """What backends may declare in ``capabilities``, as True or False."""
 
 PLAIN = Scenario("gemm", "", "anything wrong in one plain call")
@@ -70,6 +74,15 @@ _LAYOUTS = (
     Scenario("layout", "bs-column-major", "B scales taken for row-major whatever their strides", STRIDED),
     Scenario(
         "layout", "bs-padded", "a leading dimension of the B scales that is ignored, its padding that is read", STRIDED
+    ),
+    Scenario(
+        "layout", "as-rows-padded", "the same where A scales are row-major: their other leading dimension", STRIDED
+    ),
+    Scenario(
+        "layout",
+        "bs-columns-padded",
+        "the same where B scales are column-major: their other leading dimension",
+        STRIDED,
     ),
     Scenario("layout", "a-rows-padded", "a leading dimension of A that is ignored, row padding that is read", STRIDED),
     Scenario("layout", "b-rows-padded", "a leading dimension of B that is ignored, row padding that is read", STRIDED),
@@ -123,6 +136,7 @@ _STATES = (
     Scenario("state", "churn", "memory that is freed before the kernel has read it; results in recycled memory"),
     Scenario("state", "kept-results", "two calls that share the memory of their results"),
     Scenario("state", "same-pointers", "anything cached by address: other data and scales behind the same pointers"),
+    Scenario("state", "edited", "anything cached by a part of its contents: one operand differs in its last row alone"),
     Scenario("state", "surroundings", "global flags, default dtype, random numbers or devices that a call changes"),
     Scenario("state", "batch-invariance", "nothing: reports whether a row depends on the number of rows beside it"),
     Scenario("state", "compiled", "a result under torch.compile that is not the eager one", COMPILE),
@@ -136,5 +150,48 @@ _STATES = (
     ),
     Scenario("state", "graph-pair", "two products in one graph that share a workspace", GRAPHS, needs_gpu=True),
 )
-SCENARIOS = {s.prefix: s for s in (PLAIN, *_LAYOUTS, *_RELATIONS, *_STATES)}
+_BLOCKS = _from(n=129, k=129)
+_MALFORMED = (
+    Scenario(
+        "malformed",
+        "unequal-k",
+        "K taken from one operand while the other has another",
+        OPERAND_CHECKS,
+        meaningless=True,
+    ),
+    Scenario(
+        "malformed",
+        "as-short",
+        "A scales with a K block too few, read past their end",
+        OPERAND_CHECKS,
+        why_not=_BLOCKS,
+        meaningless=True,
+    ),
+    Scenario(
+        "malformed",
+        "bs-short",
+        "B scales with an N block too few, read past their end",
+        OPERAND_CHECKS,
+        why_not=_BLOCKS,
+        meaningless=True,
+    ),
+    Scenario(
+        "malformed",
+        "as-transposed",
+        "A scales [kb,M] that are counted and not looked at",
+        OPERAND_CHECKS,
+        why_not=_BLOCKS,
+    ),
+    Scenario(
+        "malformed",
+        "bs-per-column",
+        "B scales [N,kb] of which the first N blocks are read",
+        OPERAND_CHECKS,
+        why_not=_BLOCKS,
+    ),
+    Scenario("malformed", "scales-int32", "scales of 32-bit integers whose bits are taken for float32", OPERAND_CHECKS),
+    Scenario("malformed", "scales-float64", "scales of float64 whose bytes are taken for float32", OPERAND_CHECKS),
+    Scenario("malformed", "codes-as-bytes", "FP8 codes in uint8 that are taken for numbers", OPERAND_CHECKS),
+)
+SCENARIOS = {s.prefix: s for s in (PLAIN, *_LAYOUTS, *_RELATIONS, *_STATES, *_MALFORMED)}
 """Every scenario by the way its ids begin."""

@@ -73,6 +73,14 @@ def split_k() -> Iterator[Shape]:
             yield m, n, k
 
 
+TILE_WALKS: tuple[Shape, ...] = (
+    (1153, 272, 16),  # 10 M tiles of 128 and 3 N tiles: programs that walk 8 M tiles at a time
+    (272, 1168, 144),
+    (1281, 1168, 16),
+    (2177, 400, 16),
+)
+"""Many tiles in both directions, in numbers that no group of 2, 4, 8 or 16 tiles divides; K small to afford them."""
+
 UNALIGNED: tuple[Shape, ...] = (
     (5, 17, 128),
     (3, 136, 400),

@@ -73,7 +73,7 @@ def describe_promise(promise: Promise) -> str:
         case Compute(via=via):
             return f"{via.split(':')[0]}" if via else "compute"
         case Refuse(refusals=refusals):
-            return "refuse " + "/".join(refusal.label for refusal in refusals)
+            return " ".join(("refuse", "/".join(refusal.label for refusal in refusals))).rstrip()
         case Absent():
             return "absent"
         case _:
@@ -87,13 +87,15 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     if backend.api:
         return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
     supported, reason = backend.is_supported(platform)
-    plain = Compute(may_decline=True) if supported else Absent(f"{backend.name}: {reason}")
+    plain = Compute(may_decline=not backend.announces_problems) if supported else Absent(f"{backend.name}: {reason}")
     return _in_scenario(plain, case, backend, platform)
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:
     """What remains of the promise of a plain call where more than that is asked for."""
     scenario, problem = case.scenario, case.problem
+    if scenario.kind == "malformed" and not isinstance(plain, Absent):
+        return _of_malformed(plain, case, backend)
     if not isinstance(plain, Compute):
         # Whether an empty product is refused too is nowhere promised: the CPU's v2 refuses every other one.
         return RightOrRefused() if problem.m == 0 and isinstance(plain, Refuse) else plain
@@ -101,7 +103,18 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
         return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
     declared = backend.capabilities.get(scenario.capability)
     if declared is False:
-        return Absent(f"{backend.name} declares no {scenario.capability.replace('_', ' ')}")
+        return _disclaimed(case, backend)
     undeclared = scenario.capability and declared is None
     unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
     return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain
+
+
+def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:
+    """What malformed operands are owed: any refusal, or the one sense that they have."""
+    if backend.capabilities.get(case.scenario.capability) is False:
+        return _disclaimed(case, backend)
+    return Refuse() if case.scenario.meaningless or isinstance(plain, Refuse) else RightOrRefused()
+
+
+def _disclaimed(case: Case, backend: Backend) -> Absent:
+    return Absent(f"{backend.name} declares no {case.scenario.capability.replace('_', ' ')}")

@@ -24,7 +24,8 @@ Evidence = Literal["measured", "read", "derived", "assumed"]
 class Compute:
     """A right product is owed. ``via`` names another recipe that the call is taken for.
 
-    ``may_decline``: nobody but the kernel itself says what it implements, so NotImplementedError is an answer too.
+    ``may_decline``: nobody but the kernel itself knows what it implements, and it was not asked beforehand, so
+    NotImplementedError is an answer too.
     """
 
     via: str = ""
@@ -33,9 +34,16 @@ class Compute:
 
 @dataclass(frozen=True)
 class Refuse:
-    """One of ``refusals`` is owed, with nothing touched."""
+    """One of ``refusals`` is owed, or any exception where none is named; with nothing touched."""
 
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Refusal, ...] = ()
+
+    def accepts(self, error: BaseException) -> bool:
+        """Whether ``error`` is such a refusal."""
+        return not self.refusals or any(refusal.matches(error) for refusal in self.refusals)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.refusals)) or "a refusal"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
     if outcome.raised is not None:
         return _judge_exception(case, promise, outcome.raised)
     if isinstance(promise, Refuse):
-        return failed("accepted", f"a result came where {_either(promise)} was owed")
+        return failed("accepted", f"a result came where {promise} was owed")
     if outcome.unused:
         return failed("out-not-used", outcome.unused)
     misfit = _judge_form(case, evidence, outcome.returned)
@@ -31,10 +31,6 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
     return judge_values(case, evidence, claim, outcome.returned.detach())
 
 
-def _either(promise: Refuse) -> str:
-    return " or ".join(str(refusal) for refusal in promise.refusals)
-
-
 def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judgement:
     said = f"{type(error).__name__}: {_first_line(error)}"
     if case.is_huge and isinstance(error, torch.OutOfMemoryError):
@@ -42,8 +38,8 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
         return Judgement("rejected", detail=said)
     if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
         return failed("raised", said)
-    if isinstance(promise, Refuse) and not any(refusal.matches(error) for refusal in promise.refusals):
-        return failed("wrong-refusal", f"{said} came where {_either(promise)} was owed")
+    if isinstance(promise, Refuse) and not promise.accepts(error):
+        return failed("wrong-refusal", f"{said} came where {promise} was owed")
     return Judgement("rejected", detail=said)
 
 

@@ -91,6 +91,8 @@ LAYOUTS = {
     "as-padded": Layout(As=Lie(column_major=True, padding=SCALE_PADDING, fill="nan")),
     "bs-column-major": Layout(Bs=_BY_COLUMN),
     "bs-padded": Layout(Bs=Lie(padding=SCALE_PADDING, fill="nan")),
+    "as-rows-padded": Layout(As=Lie(padding=SCALE_PADDING, fill="nan")),
+    "bs-columns-padded": Layout(Bs=Lie(column_major=True, padding=SCALE_PADDING, fill="nan")),
     "a-rows-padded": Layout(A=_PADDED),
     "b-rows-padded": Layout(B=_PADDED),
     "a-rows-strided": Layout(A=_EVERY_SECOND),

@@ -72,7 +72,7 @@ def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
     refused: set[tuple[str, object]] = set()
     for assignment in assignments:
         key = assignment.backend.name, assignment.case.problem
-        if not isinstance(assignment.promise, Refuse):
+        if not isinstance(assignment.promise, Refuse) or assignment.case.scenario.kind == "malformed":
             # A call that is taken for another recipe is one plain call a case: nothing else of it is ours to judge.
             if not assignment.is_detour or assignment.case.scenario is PLAIN:
                 yield assignment

@@ -54,9 +54,15 @@ def _quantise(x: Tensor, per_scale: int, dtype: torch.dtype) -> tuple[Tensor, Te
 
 
 def positive_codes(case: Case, stream: Stream) -> Values:
-    """Finite codes and scales of one sign, so that errors of one direction add up."""
-    a, b, sa, sb = uniform_codes(case, stream)
+    """Finite codes and scales of one sign, so that errors of one direction add up; half the scales are even."""
+    a, b, *scales = uniform_codes(case, stream)
+    sa, sb = (_half_even(stream.child(name), scale) for name, scale in zip(("As", "Bs"), scales, strict=True))
     return (a.view(torch.uint8) & 0x7F).view(a.dtype), (b.view(torch.uint8) & 0x7F).view(b.dtype), sa, sb
+
+
+def _half_even(stream: Stream, scales: Tensor) -> Tensor:
+    """``scales`` with the last bit of half of them cleared: an odd one survives a product and its quotient."""
+    return (scales.view(torch.int32) & ~stream.child("even").below(2, *scales.shape).int()).view(torch.float32)
 
 
 def quantised_outliers(case: Case, stream: Stream) -> Values:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 from cases.sections.registry import FULL, ORDINARY, OUTS, QUICK, STANDARD, Graded, fill, graded, section
-from cases.shapes import SQUARE, UNALIGNED, UPSTREAM, Shape, grid, k_sweep, m_sweep, n_sweep, split_k
+from cases.shapes import SQUARE, TILE_WALKS, UNALIGNED, UPSTREAM, Shape, grid, k_sweep, m_sweep, n_sweep, split_k
 
 QUICK_MACS = 1 << 25
 """Multiply-accumulates up to which `quick` tries a shape of the grid."""
@@ -56,6 +56,13 @@ def _edges_n() -> Iterator[Graded]:
 @section("edges-k", "every K a multiple of 16 to 272, 1 to 20 K blocks, every residue mod 8, more than 128 K blocks")
 def _edges_k() -> Iterator[Graded]:
     return _sweep(k_sweep(), lambda shape: shape[2] <= 1024)
+
+
+@section("tile-walks", "many tiles in both directions, in numbers that no group of tiles divides")
+def _tile_walks() -> Iterator[Graded]:
+    for i, shape in enumerate(TILE_WALKS):
+        yield from graded(STANDARD if i else QUICK, fill(shape, ("tagged-integers",), (OUTS[i % 3],)))
+        yield from graded(FULL, fill(shape, ORDINARY, OUTS))
 
 
 @section("unaligned", "N and K that are no multiples of 16: right or refused, unless the kernel says it has them")

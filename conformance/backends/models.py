@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reference import SM90, emulate_block_scaled_mm, native_w8a8_block_matmul
-from reference.blocks import BLOCK
+from reference.blocks import BLOCK, check_operands
 
 
 class EmulatedSM90:
@@ -46,4 +46,5 @@ class Native:
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     ) -> Tensor:
         """``A [M,K] @ B [N,K].T`` as a float32 loop over K and N tiles."""
+        check_operands(A, B, As, Bs, recipe=recipe)
         return native_w8a8_block_matmul(A, B, As, Bs, (BLOCK, BLOCK), out_dtype)

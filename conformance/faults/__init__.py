@@ -13,14 +13,20 @@ other; so does each access by attribute. Faults that change global state (`rng-a
 from __future__ import annotations
 
 from conformance.faults import (
+    addressing,
     aliasing,
     codes,
     contract,
+    dispatch,
+    epilogues,
+    given_out,
     honest,
     k_tails,
     lanes,
     limits,
+    malformed,
     mutation,
+    preparation,
     races,
     refusals,
     rounding,
@@ -38,14 +44,20 @@ from conformance.faults import (
 from conformance.faults.kernel import FAULTS, HONEST, Call, Fault, Kernel, Variant, fault
 
 SEEDED_BY = (
+    addressing,
     aliasing,
     codes,
     contract,
+    dispatch,
+    epilogues,
+    given_out,
     honest,
     k_tails,
     lanes,
     limits,
+    malformed,
     mutation,
+    preparation,
     races,
     refusals,
     rounding,

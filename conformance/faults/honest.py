@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -9,7 +11,11 @@ from torch.nn.functional import pad
 from conformance.faults.kernel import Call, Kernel, Step, honest
 from reference.blocks import BLOCK
 
-honest("block-loop", what="The kernel that every fault is seeded into: a float32 loop over K blocks.")(Kernel)
+honest(
+    "block-loop",
+    what="The kernel that every fault is seeded into: a float32 loop over K blocks.",
+    keeps_arithmetic=True,
+)(Kernel)
 
 
 def _spread(scales: Tensor, k: int) -> Tensor:
@@ -75,7 +81,11 @@ class _Pairwise(Kernel):
         return self.between(call, first, middle) + self.between(call, middle, last)
 
 
-@honest("zero-padded", what="M is padded to a multiple of 64, N and K to multiples of 128, with zeros; then cropped.")
+@honest(
+    "zero-padded",
+    what="M is padded to a multiple of 64, N and K to multiples of 128, with zeros; then cropped.",
+    keeps_arithmetic=True,
+)
 class _ZeroPadded(Kernel):
     def run(self, call: Call) -> Tensor:
         down, right, across = -call.m % 64, -call.n % BLOCK, -call.k % BLOCK
@@ -85,7 +95,11 @@ class _ZeroPadded(Kernel):
         return super().run(padded)[: call.m, : call.n].contiguous()
 
 
-@honest("contiguous-copies", what="Every operand is copied to packed row-major memory before it is read.")
+@honest(
+    "contiguous-copies",
+    what="Every operand is copied to packed row-major memory before it is read.",
+    keeps_arithmetic=True,
+)
 class _Copies(Kernel):
     def run(self, call: Call) -> Tensor:
         a, b, a_scales, b_scales = (
@@ -94,31 +108,54 @@ class _Copies(Kernel):
         return super().run(Call(a, b, a_scales, b_scales, call.out_dtype))
 
 
-@honest("rows-in-fours", what="M that is not a multiple of 4 is refused before anything is touched.")
+@honest(
+    "rows-in-fours", what="M that is not a multiple of 4 is refused before anything is touched.", keeps_arithmetic=True
+)
 class _RowsInFours(Kernel):
+    can_implement: Any = None  # what it refuses it says when it is called
+
     def check(self, call: Call, recipe: str) -> None:
         super().check(call, recipe)
         if call.m % 4:
             raise NotImplementedError(f"M must be a multiple of 4, got {call.m}: pad A and As with rows")
 
 
-@honest("swap-ab", what="B @ A.T is accumulated and transposed into a contiguous result.")
+@honest(
+    "columns-in-64",
+    what="N that is not a multiple of 64 is declined beforehand, by can_implement.",
+    keeps_arithmetic=True,
+)
+class _ColumnsIn64(Kernel):
+    def can_implement(self, problem: Any) -> tuple[bool, str | None]:
+        implemented, reason = super().can_implement(problem)
+        return (implemented, reason) if problem.n % 64 == 0 else (False, "N must be a multiple of 64.")
+
+
+@honest("swap-ab", what="B @ A.T is accumulated and transposed into a contiguous result.", keeps_arithmetic=True)
 class _SwapAB(Kernel):
     def product(self, call: Call, a: Tensor, b: Tensor, step: Step) -> Tensor:
-        return (b @ a.t()).t()
+        return super().product(call, b, a, step).t()
 
     def store(self, call: Call, total: Tensor) -> Tensor:
         return super().store(call, total).contiguous()
 
 
-@honest("transposed-view", what="For M up to 16 the result is a transposed view: nobody is promised its strides.")
+@honest(
+    "transposed-view",
+    what="For M up to 16 the result is a transposed view: nobody is promised its strides.",
+    keeps_arithmetic=True,
+)
 class _TransposedView(Kernel):
     def store(self, call: Call, total: Tensor) -> Tensor:
         out = super().store(call, total)
         return out.t().contiguous().t() if call.m <= 16 else out
 
 
-@honest("cropped-view", what="N is padded to a multiple of 64, and the result is a view whose rows are that far apart.")
+@honest(
+    "cropped-view",
+    what="N is padded to a multiple of 64, and the result is a view whose rows are that far apart.",
+    keeps_arithmetic=True,
+)
 class _CroppedView(Kernel):
     def store(self, call: Call, total: Tensor) -> Tensor:
         return pad(super().store(call, total), (0, -call.n % 64))[:, : call.n]

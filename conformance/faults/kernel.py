@@ -190,11 +190,15 @@ K = TypeVar("K", bound=type[Kernel])
 
 @dataclass(frozen=True)
 class Variant:
-    """A right kernel that differs legally from the block loop."""
+    """A right kernel that differs legally from the block loop.
+
+    One that ``keeps_arithmetic`` differs in no bit, whatever the arithmetic of the seams below it.
+    """
 
     name: str
     what: str
-    build: Callable[[], Kernel]
+    build: type[Kernel]
+    keeps_arithmetic: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,7 @@ class Fault:
     family: Family
     source: str
     what: str
-    build: Callable[[], Kernel]
+    build: type[Kernel]
     needs: Needs = ""
 
 
@@ -228,12 +232,12 @@ def fault(name: str, *, family: Family, source: str, what: str, needs: Needs = "
     return register
 
 
-def honest(name: str, *, what: str) -> Callable[[K], K]:
+def honest(name: str, *, what: str, keeps_arithmetic: bool = False) -> Callable[[K], K]:
     """Register a right kernel as the variant ``name``."""
 
     def register(kernel: K) -> K:
         kernel.name = name
-        HONEST[name] = Variant(name, what, kernel)
+        HONEST[name] = Variant(name, what, kernel, keeps_arithmetic)
         return kernel
 
     return register

@@ -1,28 +1,15 @@
-"""Seeded faults: accepted what must be refused, or refused badly."""
+"""Seeded faults: another recipe accepted, or refused badly."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from conformance.faults.kernel import Call, Family, Kernel, fault
 from reference.blocks import DEFAULT_RECIPE
 
 CONTRACT: Family = "platform and contract"
-
-
-@fault(
-    "accepts-b-scale-per-row",
-    family=CONTRACT,
-    source="TileOPs#2040",
-    what="B scales with too many rows, one per column of the result, are accepted and the leading ones read.",
-)
-class _AcceptsBScalePerRow(Kernel):
-    def check(self, call: Call, recipe: str) -> None:
-        leading = Call(call.A, call.B, call.As, call.Bs[: call.nb], call.out_dtype)
-        super().check(leading, recipe)
 
 
 @fault(
@@ -41,36 +28,6 @@ class _AcceptsAnyRecipe(Kernel):
 
     def row_scales(self, call: Call) -> Tensor:
         return call.As[call.rows().clamp(max=max(call.As.shape[0] - 1, 0))]
-
-
-@fault(
-    "accepts-integer-scales",
-    family=CONTRACT,
-    source="DeepGEMM#417",
-    what="Scales of another dtype are accepted: 32 bit integers are reinterpreted as float32, others are cast.",
-)
-class _AcceptsIntegerScales(Kernel):
-    def apply_block_scaled_mm(
-        self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = DEFAULT_RECIPE
-    ) -> Tensor:
-        """The call, with scales of any dtype."""
-        As, Bs = (s.view(torch.float32) if s.dtype == torch.int32 else s.float() for s in (As, Bs))
-        return super().apply_block_scaled_mm(A, B, As, Bs, out_dtype=out_dtype, recipe=recipe)
-
-
-@fault(
-    "accepts-unequal-k",
-    family=CONTRACT,
-    source="vllm#28637",
-    what="K is taken from A alone: a B with longer rows is accepted and its further lanes are ignored.",
-)
-class _AcceptsUnequalK(Kernel):
-    def apply_block_scaled_mm(
-        self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = DEFAULT_RECIPE
-    ) -> Tensor:
-        """The call, with B cut to the K of A."""
-        B, Bs = B[:, : A.shape[1]], Bs[:, : As.shape[1]]
-        return super().apply_block_scaled_mm(A, B, As, Bs, out_dtype=out_dtype, recipe=recipe)
 
 
 @fault(

@@ -13,6 +13,7 @@ from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
 from conformance.execute import run_case
 from conformance.faults import FAULTS, HONEST
+from conformance.faults.declared import declared
 from conformance.probe import probe
 from conformance.processors import share_among
 from conformance.scenarios.surroundings import put_back, surroundings
@@ -31,8 +32,11 @@ def prepare(workers: int) -> None:
     share_among(workers)
 
 
-def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Kill]:
-    """The kernels of ``names`` that a case of ``ids`` fails, each with the first such case."""
+def kills(ids: Sequence[str], names: Sequence[str], device: str, *, as_declared: bool = False) -> dict[str, Kill]:
+    """The kernels of ``names`` that a case of ``ids`` fails, each with the first such case.
+
+    They declare no arithmetic, or SM90 where ``as_declared``, and then compute in it wherever they are not wrong.
+    """
     found: dict[str, Kill] = {}
     where = torch.device(device)
     platform = probe(where)
@@ -42,7 +46,7 @@ def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Ki
             if name in found:
                 continue
             before = surroundings(where)
-            record = run_case(Assignment.of(case, _backend(name), platform), seed=0, device=where)
+            record = run_case(Assignment.of(case, _backend(name, as_declared), platform), seed=0, device=where)
             # What some faults change must spoil no verdict but their own.
             put_back(before)
             if record.verdict == "failed":
@@ -51,6 +55,7 @@ def kills(ids: Sequence[str], names: Sequence[str], device: str) -> dict[str, Ki
 
 
 @cache
-def _backend(name: str) -> Backend:
+def _backend(name: str, as_declared: bool) -> Backend:
     """The backend called ``name``, with the state that earlier calls in this process left it in."""
-    return Backend((FAULTS.get(name) or HONEST[name]).build(), spec=name)
+    build = declared(name) if as_declared else (FAULTS.get(name) or HONEST[name]).build
+    return Backend(build(), spec=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.presentation import present
+from conformance.scenarios.malformed import MALFORMED
 from conformance.scenarios.relations import perform_relation
 from conformance.trial import Finding, Trial
 
@@ -17,6 +18,10 @@ def perform(trial: Trial) -> Finding:
             from conformance.scenarios.states import perform_state
 
             return perform_state(trial)
+        case "malformed":
+            operands = MALFORMED[scenario.name](trial.operands)
+            outcome = trial.call(present(operands))
+            return Finding.of(trial.judge(outcome), outcome)
         case _:
             presented = present(trial.operands, scenario.name, out_dtype=trial.problem.out_dtype)
             outcome = trial.call(presented)

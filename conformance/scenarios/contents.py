@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -39,6 +40,24 @@ def negated(trial: Trial) -> Trial:
     flipped = b.clone()
     flipped.view(torch.uint8)[1::2] = _negative(b[1::2]).view(torch.uint8)
     return _with(trial, _negative(a), flipped, sa, sb)
+
+
+def edited(trial: Trial) -> Iterator[tuple[str, Trial]]:
+    """Each operand changed in its last row or last lanes alone, so that what was exact stays so, with its name."""
+    a, b, sa, sb = trial.operands.tensors
+    rows, lanes = (slice(-1, None),), (slice(None), slice(-1, None))
+    yield "the last row of B", _with(trial, a, _changed(b, rows), sa, sb)
+    yield "the last lane of B", _with(trial, a, _changed(b, lanes), sa, sb)
+    yield "the last row of A", _with(trial, _changed(a, rows), b, sa, sb)
+    yield "the last lane of A", _with(trial, _changed(a, lanes), b, sa, sb)
+    yield "the last row of the A scales", _with(trial, a, b, _changed(sa, rows), sb)
+    yield "the last row of the B scales", _with(trial, a, b, sa, _changed(sb, rows))
+
+
+def _changed(x: Tensor, where: tuple[slice, ...]) -> Tensor:
+    changed = x.clone()
+    changed[where] = x[where] / 2 if x.dtype == torch.float32 else _negative(x[where])
+    return changed
 
 
 def _negative(codes: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 from conformance.calling import Outcome, watch
 from conformance.presentation import Presented, present
 from conformance.scenarios.called import Called
-from conformance.scenarios.contents import negated, other, overwrite, rescaled
+from conformance.scenarios.contents import edited, negated, other, overwrite, rescaled
 from conformance.scenarios.repeating import call_count
 from conformance.scenarios.seen import Seen, odd, owes_bits, settle
 from conformance.tiers import Judgement, failed
@@ -124,6 +124,15 @@ def _changed(calls: Sequence[_Kept]) -> str:
         if one.copy is not None and isinstance(came, Tensor) and not bool(same_bits(one.copy, came).all()):
             return f"the result of call {i + 2} was changed by a later one"
     return ""
+
+
+def last_rows_edited(first: Called) -> Judgement:
+    """Call with operands of which one differs from the first ones in its last row or lane alone."""
+    for label, trial in edited(first.trial):
+        verdict = odd(f"with another {label.removeprefix('the ')}", Called.of(trial))
+        if verdict is not None:
+            return verdict
+    return first.judgement
 
 
 def same_pointers(first: Called) -> Judgement:

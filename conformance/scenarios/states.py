@@ -9,7 +9,7 @@ from conformance.scenarios.batches import batch_invariance
 from conformance.scenarios.called import Called
 from conformance.scenarios.compiling import compiled
 from conformance.scenarios.graphs import graph_pair, graph_replay
-from conformance.scenarios.memory import churn, kept_results, same_pointers
+from conformance.scenarios.memory import churn, kept_results, last_rows_edited, same_pointers
 from conformance.scenarios.repeating import interleaved, repeat
 from conformance.scenarios.streams import behind_producer, second_stream
 from conformance.scenarios.surroundings import watch_surroundings
@@ -54,6 +54,7 @@ STATES: dict[str, State] = {
     "churn": _after_a_plain_call(churn),
     "kept-results": _after_a_plain_call(kept_results),
     "same-pointers": _after_a_plain_call(same_pointers),
+    "edited": _after_a_plain_call(last_rows_edited),
     "surroundings": watch_surroundings,
     "batch-invariance": _after_a_plain_call(batch_invariance),
     "compiled": compiled,

@@ -10,7 +10,8 @@ import torch
 from cases import parse_case
 from conformance.faults import FAULTS, HONEST
 from conformance.faults import matrix as matrices
-from conformance.faults.matrix import Matrix, document, render
+from conformance.faults.matrix import Matrix
+from conformance.faults.told import document, render
 from conformance.faults.trying import Kill, kills
 
 EXACT = "gemm/1x128-128x128/m5-n144-k400/fp32/tagged-integers/s0"
@@ -56,9 +57,14 @@ def test_the_table_and_the_document_say_the_same(capsys: pytest.CaptureFixture[s
 
     printed = capsys.readouterr().out
     assert "2 of 3 faults killed" in printed
-    assert "survivors: rng-advanced\nidle checks: one-nan\nalarms: block-loop" in printed
+    assert "survivors: rng-advanced\nidle checks: one-nan\n" in printed
+    assert "without a reason: uniform-codes\nalarms: block-loop\n" in printed
     assert told["faults"]["lane-lost"]["killed_by"]["uniform-codes"] == {"reason": "out-of-bound", "case": BOUND}
-    assert told["checks"]["tagged-integers"] == {"kills": ["lane-lost", "element-zeroed"], "only": ["element-zeroed"]}
+    assert told["checks"]["tagged-integers"] == {
+        "kills": ["lane-lost", "element-zeroed"],
+        "only": ["element-zeroed"],
+        "kept": None,
+    }
 
 
 @pytest.mark.parametrize("deeper", [False, True])
@@ -73,3 +79,38 @@ def test_standard_is_asked_where_quick_leaves_a_survivor(deeper: bool, monkeypat
     assert found.survivors == ([] if deeper else ["bf16-scales"])
     assert found.checks == (("tagged-integers", "odd-scales") if deeper else ("tagged-integers",))
     assert (found.alarms, found.idle) == ([], [])
+
+
+def test_a_reduced_form_asks_for_idle_checks_and_alarms_alone() -> None:
+    found = Matrix(("tagged-integers",), ("lane-lost", "rng-advanced"), complete=False)
+    assert not found.is_proof
+
+    found.enter("tagged-integers", {"lane-lost": Kill("wrong-values", EXACT)})
+    assert found.is_proof
+    found.enter("tagged-integers", {"block-loop": Kill("wrong-values", EXACT)}, as_declared=True)
+    assert not found.is_proof
+
+
+def test_a_fault_that_only_a_declared_arithmetic_shows_counts_as_killed() -> None:
+    found = Matrix(("subnormal-scales",), ("subnormal-scale-flushed",))
+    found.enter("subnormal-scales", {"subnormal-scale-flushed": Kill("unexplained-bits", EXACT)}, as_declared=True)
+
+    assert (found.survivors, found.idle, found.unexplained, found.is_proof) == ([], [], [], True)
+    assert found.only("subnormal-scales") == ["subnormal-scale-flushed"]
+
+
+@pytest.mark.parametrize("name", [name for name, variant in HONEST.items() if variant.keeps_arithmetic])
+def test_right_kernels_that_keep_the_arithmetic_give_every_bit_of_a_declared_one(name: str) -> None:
+    ids = [
+        "gemm/1x128-128x128/m64-n192-k384/bf16/special-values/s0",
+        "gemm/1x128-128x128/m4-n64-k400/fp32/uniform-codes/s1",
+    ]
+
+    assert kills(ids, [name], "cpu", as_declared=True) == {}
+
+
+def test_declared_faults_are_seen_in_one_bit_and_undeclared_ones_where_it_is_illegal() -> None:
+    ids = ["gemm/1x128-128x128/m83-n272-k640/fp32/subnormal-scales/s0"]
+
+    assert not kills(ids, ["subnormal-scale-flushed"], "cpu")
+    assert kills(ids, ["subnormal-scale-flushed"], "cpu", as_declared=True)

@@ -31,6 +31,8 @@ STRIDES: dict[str, dict[str, tuple[int, int]]] = {
     "as-row-major": {"As": (4, 1)},
     "as-padded": {"As": (1, 9)},
     "bs-column-major": {"Bs": (1, 2)},
+    "as-rows-padded": {"As": (8, 1)},
+    "bs-columns-padded": {"Bs": (1, 6)},
     "bs-padded": {"Bs": (8, 1)},
     "a-rows-padded": {"A": (416, 1)},
     "b-rows-padded": {"B": (416, 1)},
@@ -45,6 +47,8 @@ STRIDES: dict[str, dict[str, tuple[int, int]]] = {
 }
 POISONED = {
     "as-padded": "As",
+    "as-rows-padded": {"As": (8, 1)},
+    "bs-columns-padded": {"Bs": (1, 6)},
     "bs-padded": "Bs",
     "a-rows-padded": "A",
     "b-rows-padded": "B",
