@@ -159,14 +159,60 @@ def faults(
     as_json: Json = False,
 ) -> None:
     """Set the seeded faults against every check: who kills whom. Exit code 1: a survivor, an idle check, an alarm."""
-    from conformance.faults.matrix import document, matrix, render
+    from conformance.faults.matrix import matrix
+    from conformance.faults.told import document, render
 
     found = matrix(workers, deeper=not reduced)
     if as_json:
         _print(document(found), True, list)
     else:
         render(found)
-    raise typer.Exit(int(bool(found.survivors or found.idle or found.alarms)))
+    raise typer.Exit(int(not found.is_proof))
+
+
+Picture = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--picture", metavar="FILE", help="Draw it as well, to an .svg or .png file."),
+]
+
+
+@app.command()
+def peers(
+    small: Annotated[bool, typer.Option("--small", help="Only the small shape of each peer.")] = False,
+    workers: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Worker processes, on a CPU.")] = 1,
+    device: Device = None,
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Run the seeded faults past the tests of the field, re-created: what each catches, misses, and cannot see."""
+    from conformance.peers.census import as_sm90, census
+    from conformance.peers.table import document, render
+    from conformance.pictures import draw_peers
+    from conformance.probe import parse_device
+
+    where = parse_device(device)
+    found = census(("small",) if small else ("small", "large"), device=where, build=as_sm90, workers=workers)
+    if picture is not None:
+        draw_peers(document(found), picture)
+    if as_json:
+        _print(document(found), True, list)
+    else:
+        render(found)
+
+
+@app.command()
+def sensitivity(device: Device = None, picture: Picture = None, as_json: Json = False) -> None:
+    """Find the smallest gain, bias, wrong element, row and tile that each tier and each metric of the field detects."""
+    from conformance.sensitivity import document, measure, render
+    from conformance.sensitivity_picture import draw_sensitivity
+
+    told = document(measure(device), device)
+    if picture is not None:
+        draw_sensitivity(told, picture)
+    if as_json:
+        _print(told, True, list)
+    else:
+        render(told)
 
 
 @app.command()
