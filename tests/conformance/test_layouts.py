@@ -50,6 +50,8 @@ POISONED = {
     "as-rows-padded": {"As": (8, 1)},
     "bs-columns-padded": {"Bs": (1, 6)},
     "bs-padded": "Bs",
+    "as-rows-padded": "As",
+    "bs-columns-padded": "Bs",
     "a-rows-padded": "A",
     "b-rows-padded": "B",
     "a-rows-strided": "A",
