@@ -47,8 +47,6 @@ STRIDES: dict[str, dict[str, tuple[int, int]]] = {
 }
 POISONED = {
     "as-padded": "As",
-    "as-rows-padded": {"As": (8, 1)},
-    "bs-columns-padded": {"Bs": (1, 6)},
     "bs-padded": "Bs",
     "as-rows-padded": "As",
     "bs-columns-padded": "Bs",
