@@ -179,7 +179,7 @@ Picture = Annotated[
 @app.command()
 def peers(
     small: Annotated[bool, typer.Option("--small", help="Only the small shape of each peer.")] = False,
-    workers: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Worker processes, on a CPU.")] = 1,
+    workers: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Worker processes.")] = 1,
     device: Device = None,
     picture: Picture = None,
     as_json: Json = False,

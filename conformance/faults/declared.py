@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
+from conformance.faults.block_sums import sum_of_blocks
 from conformance.faults.kernel import FAULTS, HONEST, Call, Kernel, Step
 from reference import SM90, clamping_cast
-from reference.engine import engine_for
 from reference.rounding import round_to_odd_sum
 
 
@@ -20,8 +22,8 @@ class SM90Kernel(Kernel):
     arithmetic = SM90
 
     def product(self, call: Call, a: Tensor, b: Tensor, step: Step) -> Tensor:
-        """The dot products of the bit model; a fault that decodes otherwise is cast back to FP8 codes."""
-        return sum_of_blocks(_codes(a, call.A), _codes(b, call.B))
+        """The dot products of SM90; a fault that decodes otherwise is cast back to FP8 codes."""
+        return sum_of_blocks(clamping_cast(a, call.A.dtype), clamping_cast(b, call.B.dtype))
 
     def scaled(self, product: Tensor, row: Tensor, column: Tensor) -> Tensor:
         """``product`` times the float32 product of the scales, exact in float64."""
@@ -29,37 +31,22 @@ class SM90Kernel(Kernel):
 
     def add(self, total: Tensor, term: Tensor, step: Step) -> Tensor:
         """The accumulator with one exact term added: one rounding to float32, as in a fused multiply-add."""
-        return round_to_odd_sum(total.double(), term.double()).float()
+        add = promotion() if total.is_cuda and total.numel() >= WORTH_COMPILING else _promoted
+        return add(total, term)
 
 
-def sum_of_blocks(a: Tensor, b: Tensor) -> Tensor:
-    """What SM90 computes for FP8 codes a [M, lanes] and b [N, lanes] between two promotions, float32 [M, N].
-
-    More lanes than a K block has are promoted with a scale of one.
-    """
-    if a.device.type != "cpu":
-        return _sum_of_blocks(a, b)
-    octets = (x.contiguous().view(torch.uint8) for x in (a, b))
-    return _known_sum(*((x.numpy().tobytes(), x.shape[0]) for x in octets), a.dtype, b.dtype).clone()
+WORTH_COMPILING = 1 << 22
+"""Elements from which a promotion is compiled on a GPU: in eager mode it reads and writes them twenty times."""
 
 
-@lru_cache(maxsize=512)
-def _known_sum(a: tuple[bytes, int], b: tuple[bytes, int], *dtypes: torch.dtype) -> Tensor:
-    """The sum for operands that stand for themselves: seeded kernels are given the same ones again and again."""
-    read = (torch.frombuffer(bytearray(octets), dtype=torch.uint8).view(rows, -1) for octets, rows in (a, b))
-    return _sum_of_blocks(*(x.view(dtype) for x, dtype in zip(read, dtypes, strict=True)))
+@cache
+def promotion() -> Callable[[Tensor, Tensor], Tensor]:
+    """One promotion as one kernel, where this machine can compile it."""
+    return torch.compile(_promoted, dynamic=True) if find_spec("triton") else _promoted
 
 
-def _sum_of_blocks(a: Tensor, b: Tensor) -> Tensor:
-    out = torch.empty(a.shape[0], b.shape[0], dtype=torch.float32, device=a.device)
-    unit = engine_for(a.device, SM90, macs=a.shape[0] * b.numel())
-    for tile, products in unit.products(a, b, SM90):
-        out[tile.rows, tile.cols] = products.sum(0)
-    return out
-
-
-def _codes(x: Tensor, like: Tensor) -> Tensor:
-    return clamping_cast(x, like.dtype)
+def _promoted(total: Tensor, term: Tensor) -> Tensor:
+    return round_to_odd_sum(total.double(), term.double()).float()
 
 
 @cache

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,11 +11,11 @@ from torch import Tensor
 
 from conformance.faults import FAULTS, HONEST, Fault, Kernel, Variant
 from conformance.faults.declared import declared
-from conformance.faults.trying import prepare
 from conformance.peers import PEERS, SIZES, Peer, Size
 from conformance.peers.held import Fresh, Held
 from conformance.probe import parse_device
 from conformance.scenarios.surroundings import put_back, surroundings
+from conformance.workers import as_done, pool_of
 
 Fate = Literal["caught", "missed", "invisible"]
 FATES: tuple[Fate, ...] = ("caught", "missed", "invisible")
@@ -78,19 +76,16 @@ def census(
 ) -> Census:
     """Run ``faults`` (all that can show on ``device``) past ``peers`` (all) at ``sizes``.
 
-    Several ``workers`` share the work on a CPU; on an accelerator one has it all.
+    Several ``workers`` share the work, and the accelerator where there is one: most of the time goes by on the host.
     """
     device = device or parse_device(None)
     names = tuple(faults or (name for name, fault in FAULTS.items() if fault.needs in ("", "compile", device.type)))
     # A peer that lists one shape has one row, which stands for both sizes.
     jobs = [(p, s) for p in peers or PEERS for s in sizes if s == sizes[0] or PEERS[p].small != PEERS[p].large]
-    if workers == 1 or device.type != "cpu":
-        rows = [count(peer, size, names, device, build, seed) for peer, size in jobs]
-        return Census(tuple(rows), names, str(device))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=prepare, initargs=(workers,)) as pool:
-        running = [pool.submit(count, peer, size, names, device, build, seed) for peer, size in jobs]
-        return Census(tuple(job.result() for job in running), names, str(device))
+    with pool_of(workers) as pool:
+        running = {pool.submit(count, *job, names, device, build, seed): job for job in jobs}
+        rows = dict(as_done(running, "peers"))
+    return Census(tuple(rows[job] for job in jobs), names, str(device))
 
 
 def count(

@@ -86,7 +86,8 @@ def _equal_in_e4m3(out: Tensor, sample: Sample) -> bool:
     small=(1040, 1040, 640),
     large=(1040, 1040, 640),
     accepts=_equal_in_e4m3,
-    uncertain="The kernel stores e4m3 there; here it stores float32, and the result is rounded to e4m3.",
+    uncertain="The kernel stores e4m3 there; here it stores float32, and the result is rounded to e4m3. "
+    "The file is not in every checkout: its description is second-hand.",
 )
 def _cutlass_unit(shape: Shape, stream: Stream) -> Iterator[Sample]:
     m, n, k = shape
@@ -99,20 +100,18 @@ def _cutlass_unit(shape: Shape, stream: Stream) -> Iterator[Sample]:
         yield Sample(a, b, lay_a(sa), lay_b(sb), expected, torch.float32)
 
 
-def _relatively_equal_in_e4m3(out: Tensor, sample: Sample) -> bool:
-    return relatively_equal(codes(out.relu()), codes(sample.reference.relu()), epsilon=0.02, floor=1.0)
+def _relatively_equal_after_relu(out: Tensor, sample: Sample) -> bool:
+    return relatively_equal(out.relu(), sample.reference.relu(), epsilon=0.02, floor=1.0)
 
 
 @peer(
     "CUTLASS, example 67",
     source=EXAMPLE_67,
-    what="Uniform data in +-2 and scales in +-1; float32 loop; relatively equal (0.02, floor 1) in e4m3, after a ReLU.",
+    what="Uniform data in +-2 and scales in +-1; float32 loop; relatively equal (0.02, floor 1), after a ReLU.",
     small=(1024, 512, 1024),
     large=(2816, 3072, 16384),
-    accepts=_relatively_equal_in_e4m3,
-    uncertain="The kernel stores e4m3 there; here it stores float32, and the result is rounded to e4m3. The auxiliary "
-    "result and the largest magnitude, which it also compares, are left out. One step of e4m3 exceeds "
-    "the limit: another order of summation may be rejected.",
+    accepts=_relatively_equal_after_relu,
+    uncertain="As of August 2026, when it stores float32. The auxiliary result, which it also compares, is left out.",
 )
 def _cutlass_example(shape: Shape, stream: Stream) -> Iterator[Sample]:
     m, n, k = shape

@@ -1,0 +1,31 @@
+"""Worker processes that share the processors, and a bar that shows how far they are."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+from conformance.processors import share_among
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def pool_of(workers: int) -> Executor:
+    """So many processes, none of which has seen anything of this one; a single worker is a thread of this one."""
+    if workers == 1:
+        return ThreadPoolExecutor(1)
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=share_among, initargs=(workers,))
+
+
+def as_done(jobs: Mapping[Future[T], K], what: str) -> Iterator[tuple[K, T]]:
+    """Each job's key with its result, in the order in which they end; a terminal shows how many of ``what`` have."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    for job in track(as_completed(jobs), what, len(jobs), console=console, disable=not console.is_terminal):
+        yield jobs[job], job.result()
