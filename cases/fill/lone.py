@@ -49,11 +49,11 @@ def lone_products(case: Case, stream: Stream, sizes: tuple[float, ...]) -> tuple
 
 
 def full_scales(case: Case, stream: Stream) -> Values:
-    """Scales of 24 bits on one side, powers of two on the other and in the data; the side changes with the seed."""
-    scales = []
+    """Scales of 24 bits on one side, powers of two on the other and in the data; seed and K blocks change the side."""
+    scales, turn = [], case.seed + case.problem.k_blocks
     for i, shape in enumerate(scale_shapes(case)):
         child = stream.child(f"scales {i}")
-        full = i == case.seed % 2
+        full = i == turn % 2
         scales.append(child.floats(-3, 3, *shape) if full else power_of_two(child.below(7, *shape) - 3))
     return *lone_products(case, stream, (1.0,)), scales[0], scales[1]
 

@@ -19,26 +19,29 @@ SPECIAL_SCALES = (1.0, math.nan, math.inf, -math.inf, 0.0, 1e-40, 1e-45, 3e38, 1
 
 
 def special_values(case: Case, stream: Stream) -> Values:
-    """One special product an element, all else zero: codes change fastest over rows and columns, then the scales."""
+    """One special product an element, all else zero: codes change fastest over rows and columns, then the scales.
+
+    The seed turns the cycles, so that 13 of them set every scale beside every other one where one is all a side has.
+    """
     problem = case.problem
     recipe, device = recipe_of(problem.recipe), stream.device
     sides = []
-    for rows, per_scale, dtype in (
-        (problem.m, recipe.a_rows, problem.a_dtype),
-        (problem.n, recipe.b_rows, problem.b_dtype),
+    for rows, per_scale, dtype, start in (
+        (problem.m, recipe.a_rows, problem.a_dtype, 4 * case.seed),
+        (problem.n, recipe.b_rows, problem.b_dtype, case.seed),
     ):
         codes = torch.zeros(rows, problem.k, dtype=dtype, device=device)
-        codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, device).to(dtype)
+        codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, case.seed, device).to(dtype)
         blocks, k_blocks = -(-rows // per_scale), -(-problem.k // 128)
         every = len(SPECIAL_CODES) if per_scale == 1 else 1
-        scales = _cycle(SPECIAL_SCALES, blocks, every, device)[:, None].expand(blocks, k_blocks).contiguous()
+        scales = _cycle(SPECIAL_SCALES, blocks, every, start, device)[:, None].expand(blocks, k_blocks).contiguous()
         sides.append((codes, scales))
     (a, sa), (b, sb) = sides
     return a, b, sa, sb
 
 
-def _cycle(values: tuple[float, ...], count: int, every: int, device: torch.device) -> Tensor:
-    index = torch.arange(count, device=device) // every % len(values)
+def _cycle(values: tuple[float, ...], count: int, every: int, start: int, device: torch.device) -> Tensor:
+    index = (torch.arange(count, device=device) // every + start) % len(values)
     return torch.tensor(values, dtype=torch.float32, device=device)[index]
 
 

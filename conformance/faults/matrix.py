@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from cases import Case, plan
 from conformance.faults import FAULTS, HONEST
 from conformance.faults.kept import KEPT
-from conformance.faults.trying import Kill, kills, prepare
+from conformance.faults.sufficient import by_check, few, rounds, telling
+from conformance.faults.trying import Kill, kills
 from conformance.probe import parse_device
+from conformance.workers import as_done, pool_of
 
 Killed = dict[str, dict[str, Kill]]
 """By kernel, the checks that failed it."""
@@ -74,66 +76,51 @@ class Matrix:
             (self.declared if as_declared else self.killed).setdefault(name, {}).setdefault(check, kill)
 
 
-FEW = 12
-"""Cases of a check that every kernel is tried with; further ones are for what survives these."""
-
-LARGE = 1 << 24
-"""Multiply-accumulates above which only exact cases are tried: there a bound costs most and sees least."""
-
-ROUNDS = (1 << 21, 1 << 24, 1 << 62)
-"""What survives is tried with cases up to so many multiply-accumulates, round by round."""
-
-
 def matrix(workers: int | None = None, *, deeper: bool = True) -> Matrix:
-    """Try a few cases of every check of `quick` on every kernel, undeclared and declared.
+    """Try a few cases of every check on every kernel, undeclared and declared, and more on what survives.
 
-    If ``deeper``, more of them and of `standard` are for the faults that survived, and for checks that killed nothing.
+    They are those of `standard` if ``deeper``, else of `quick`.
     """
     device = parse_device(None)
-    faults = tuple(name for name, fault in FAULTS.items() if fault.needs in ("", "compile", device.type))
-    every = _by_check(plan("standard" if deeper else "quick"), device.type)
-    few = {check: cases[:: -(-len(cases) // FEW)] for check, cases in _by_check(plan("quick"), device.type).items()}
-    more = {check: [case for case in cases if case not in few.get(check, ())] for check, cases in every.items()}
-    found = Matrix(tuple(every), faults, str(device), complete=deeper)
-    count = workers or os.cpu_count() or 1
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context, initializer=prepare, initargs=(count,)) as pool:
-        keepers = [name for name, variant in HONEST.items() if variant.keeps_arithmetic]
-        _try(pool, found, few, (*faults, *HONEST))
-        _try(pool, found, {check: cases[:1] for check, cases in few.items()}, (*faults, *keepers), as_declared=True)
-        _try(pool, found, {check: more[check] for check in found.idle}, faults)
-        for above, limit in zip((0, *ROUNDS), ROUNDS, strict=False):
-            size = {c: [case for case in cases if above <= case.problem.macs < limit] for c, cases in more.items()}
-            _try(pool, found, size, found.survivors)
+    faults = [name for name, fault in FAULTS.items() if fault.needs in ("", "compile", device.type)]
+    keepers = [name for name, variant in HONEST.items() if variant.keeps_arithmetic]
+    every = by_check(plan("standard" if deeper else "quick"), device.type)
+    first = few(every)
+    found = Matrix(tuple(every), tuple(faults), str(device), complete=deeper)
+    workers = workers or os.cpu_count() or 1
+    with pool_of(workers) as pool:
+        bench = Bench(pool, found, shares=1 if device.type == "cpu" else workers)
+        bench.set_against(first, [*faults, *HONEST])
+        bench.set_against(telling(first), [*faults, *keepers], as_declared=True)
+        # A check that has killed nothing yet was made for a fault that needs something.
+        demanding = sorted(faults, key=lambda name: not FAULTS[name].needs)
+        bench.set_against({check: every[check] for check in found.idle}, demanding, enough=1)
+        for cases in rounds(every, {case for those in first.values() for case in those}):
+            bench.set_against(cases, found.survivors)
     return found
 
 
-def _by_check(cases: Iterable[Case], kind: str) -> dict[str, list[Case]]:
-    """Cases by check, small ones first, of those that can be tried on a device of that ``kind``."""
-    found: dict[str, list[Case]] = {}
-    for case in sorted(cases, key=lambda case: case.problem.macs):
-        if (case.tier == "bound" and case.problem.macs > LARGE) or (case.scenario.needs_gpu and kind == "cpu"):
-            continue
-        found.setdefault(case.check, []).append(case)
-    return found
+@dataclass(frozen=True)
+class Bench:
+    """Workers that enter what they find into ``found``. A check is one job, or ``shares`` of one where calls are many.
 
+    On a GPU a check calls a thousand times where it calls 64 times on a CPU.
+    """
 
-def _try(
-    pool: ProcessPoolExecutor,
-    found: Matrix,
-    cases: Mapping[str, Sequence[Case]],
-    names: Sequence[str],
-    *,
-    as_declared: bool = False,
-) -> None:
-    from rich.console import Console
-    from rich.progress import track
+    pool: Executor
+    found: Matrix
+    shares: int = 1
 
-    jobs: dict[Future[dict[str, Kill]], str] = {}
-    for check in sorted(cases, key=lambda check: -sum(case.problem.macs for case in cases[check])):
-        if cases[check] and names:
+    def set_against(self, cases: Mapping[str, Sequence[Case]], names: Sequence[str], **how: Any) -> None:
+        """Try ``cases`` on the kernels called ``names``, the longest jobs first, and enter what fails."""
+        jobs: dict[Future[dict[str, Kill]], str] = {}
+        for check in sorted(
+            cases, key=lambda check: (check[:5] != "state", -sum(x.problem.macs for x in cases[check]))
+        ):
             ids = [case.id for case in cases[check]]
-            jobs[pool.submit(kills, ids, names, found.device, as_declared=as_declared)] = check
-    console = Console(stderr=True)
-    for job in track(as_completed(jobs), "checks", len(jobs), console=console, disable=not console.is_terminal):
-        found.enter(jobs[job], job.result(), as_declared=as_declared)
+            # Where one kill is enough, the first kernels are the likeliest.
+            shares = 1 if "enough" in how else self.shares
+            for share in filter(None, (names[i::shares] for i in range(shares if ids else 0))):
+                jobs[self.pool.submit(kills, ids, share, self.found.device, **how)] = check
+        for check, killed in as_done(jobs, "checks"):
+            self.found.enter(check, killed, as_declared=how.get("as_declared", False))

@@ -15,7 +15,6 @@ from conformance.execute import run_case
 from conformance.faults import FAULTS, HONEST
 from conformance.faults.declared import declared
 from conformance.probe import probe
-from conformance.processors import share_among
 from conformance.scenarios.surroundings import put_back, surroundings
 
 
@@ -27,15 +26,13 @@ class Kill:
     case: str
 
 
-def prepare(workers: int) -> None:
-    """Make this process one of ``workers``."""
-    share_among(workers)
-
-
-def kills(ids: Sequence[str], names: Sequence[str], device: str, *, as_declared: bool = False) -> dict[str, Kill]:
+def kills(
+    ids: Sequence[str], names: Sequence[str], device: str, *, as_declared: bool = False, enough: int | None = None
+) -> dict[str, Kill]:
     """The kernels of ``names`` that a case of ``ids`` fails, each with the first such case.
 
-    They declare no arithmetic, or SM90 where ``as_declared``, and then compute in it wherever they are not wrong.
+    They declare no arithmetic, or SM90 where ``as_declared``, and then compute in it wherever they are not wrong. After
+    so many that are ``enough`` no more are tried.
     """
     found: dict[str, Kill] = {}
     where = torch.device(device)
@@ -51,6 +48,8 @@ def kills(ids: Sequence[str], names: Sequence[str], device: str, *, as_declared:
             put_back(before)
             if record.verdict == "failed":
                 found[name] = Kill(record.reason, text)
+                if len(found) == enough:
+                    return found
     return found
 
 

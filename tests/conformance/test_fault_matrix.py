@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import torch
 
@@ -73,7 +71,6 @@ def test_standard_is_asked_where_quick_leaves_a_survivor(deeper: bool, monkeypat
     plans = {"quick": [EXACT], "standard": [EXACT, EXACT.replace("tagged-integers", "odd-scales")]}
     monkeypatch.setattr(matrices, "plan", lambda profile: tuple(map(parse_case, plans[profile])))
     monkeypatch.setattr(matrices, "FAULTS", {name: FAULTS[name] for name in ("bf16-scales", "k-tail-lost")})
-    monkeypatch.setattr(matrices, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
 
     found = matrices.matrix(1, deeper=deeper)
     assert found.survivors == ([] if deeper else ["bf16-scales"])
