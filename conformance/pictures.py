@@ -26,6 +26,7 @@ SETTINGS = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.0,
 }
+ALARM = "fails the right kernel, too"
 LABELLED = ("caught", "missed")
 """Their counts stand in the bars; the rest is what is left."""
 GAP = 0.45
@@ -34,10 +35,14 @@ GAP = 0.45
 
 @dataclass(frozen=True)
 class Bar:
-    """One stacked bar: how many of the faults have each fate, and what stands beside it."""
+    """One stacked bar: how many of the faults have each fate, and what stands beside it.
+
+    Where the test is an ``alarm``, rejecting the honest kernel as well, what it catches counts for nothing.
+    """
 
     counts: Mapping[str, int]
     label: str
+    alarm: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,8 @@ class Group:
 
     @property
     def caught(self) -> int:
-        """The most that any of its bars has caught: groups are sorted by it."""
-        return max(bar.counts["caught"] for bar in self.bars)
+        """The most that any of its bars has caught without an alarm: groups are sorted by it."""
+        return max((bar.counts["caught"] for bar in self.bars if not bar.alarm), default=0)
 
 
 def draw_peers(document: Mapping[str, Any], path: str | Path) -> None:
@@ -89,7 +94,7 @@ def _bars(entry: Mapping[str, Any]) -> tuple[Bar, ...]:
     told = [entry[size] for size in ("small", "large") if size in entry]
     if len(told) == 2 and told[0] == told[1]:
         del told[1]
-    return tuple(Bar(size, "×".join(map(str, size["shape"]))) for size in told)
+    return tuple(Bar(size, "×".join(map(str, size["shape"])), size["alarm"]) for size in told)
 
 
 def _draw_group(axes: Axes, group: Group, place: float, total: int) -> float:
@@ -105,6 +110,8 @@ def _draw_group(axes: Axes, group: Group, place: float, total: int) -> float:
 
 def _draw_bar(axes: Axes, bar: Bar, place: float, total: int) -> None:
     axes.text(-0.01 * total, place, bar.label, ha="right", va="center", color=FAINT, size=7)
+    if bar.alarm:
+        axes.text(0.99 * total, place, ALARM, ha="right", va="center", color=INK, size=7, zorder=3)
     start = 0
     for fate, colour in COLOURS.items():
         width = bar.counts.get(fate, 0)
