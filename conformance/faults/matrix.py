@@ -92,8 +92,8 @@ def matrix(workers: int | None = None, *, deeper: bool = True) -> Matrix:
         bench = Bench(pool, found, shares=1 if device.type == "cpu" else workers)
         bench.set_against(first, [*faults, *HONEST])
         bench.set_against(telling(first), [*faults, *keepers], as_declared=True)
-        # A check that has killed nothing yet was made for a fault that needs something.
-        demanding = sorted(faults, key=lambda name: not FAULTS[name].needs)
+        # A check that has killed nothing yet was made for a fault that needs something; compiling takes longest.
+        demanding = sorted(faults, key=lambda name: ("compile", "cuda", "").index(FAULTS[name].needs))
         bench.set_against({check: every[check] for check in found.idle}, demanding, enough=1)
         for cases in rounds(every, {case for those in first.values() for case in those}):
             bench.set_against(cases, found.survivors)
