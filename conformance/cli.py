@@ -156,13 +156,17 @@ def bench(backend: Backends = None, device: Device = None, as_json: Json = False
 def faults(
     workers: Annotated[Optional[int], typer.Option("-n", metavar="N", min=1, help="Worker processes.")] = None,  # noqa: UP045
     reduced: Annotated[bool, typer.Option("--reduced", help="Only the cases of profile quick.")] = False,
+    report: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--report", metavar="FILE", help="Keep what is known so far there (JSON), step by step."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Set the seeded faults against every check: who kills whom. Exit code 1: a survivor, an idle check, an alarm."""
     from conformance.faults.matrix import matrix
-    from conformance.faults.told import document, render
+    from conformance.faults.told import document, render, write
 
-    found = matrix(workers, deeper=not reduced)
+    found = matrix(workers, deeper=not reduced, keep=lambda found: write(found, report) if report else None)
     if as_json:
         _print(document(found), True, list)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,13 +24,15 @@ Killed = dict[str, dict[str, Kill]]
 class Matrix:
     """Which checks failed which kernels; ``checks`` are all that can be tried on ``device``.
 
-    ``killed`` is what became of kernels that declare no arithmetic, ``declared`` of the same ones declaring SM90.
+    ``killed`` is what became of kernels that declare no arithmetic, ``declared`` of the same ones declaring SM90. A
+    ``complete`` one has all cases of `standard` for what survives; until it has ``ended`` it proves nothing.
     """
 
     checks: tuple[str, ...]
     faults: tuple[str, ...]
     device: str = "cpu"
     complete: bool = True
+    ended: bool = True
     killed: Killed = field(default_factory=dict)
     declared: Killed = field(default_factory=dict)
 
@@ -57,8 +59,8 @@ class Matrix:
     @property
     def is_proof(self) -> bool:
         """Whether nothing is left to be done. What a reduced form leaves alive is left to the complete one."""
-        left = [*self.idle, *self.alarms]
-        return not left + (self.survivors + self.unexplained if self.complete else [])
+        left = [*self.idle, *self.alarms, *(self.survivors + self.unexplained if self.complete else [])]
+        return self.ended and not left
 
     def kills_of(self, check: str) -> list[str]:
         """The faults that ``check`` fails, declared or not."""
@@ -76,20 +78,22 @@ class Matrix:
             (self.declared if as_declared else self.killed).setdefault(name, {}).setdefault(check, kill)
 
 
-def matrix(workers: int | None = None, *, deeper: bool = True) -> Matrix:
+def matrix(
+    workers: int | None = None, *, deeper: bool = True, keep: Callable[[Matrix], None] = lambda _: None
+) -> Matrix:
     """Try a few cases of every check on every kernel, undeclared and declared, and more on what survives.
 
-    They are those of `standard` if ``deeper``, else of `quick`.
+    They are those of `standard` if ``deeper``, else of `quick`. After every step ``keep`` gets what is known so far.
     """
     device = parse_device(None)
     faults = [name for name, fault in FAULTS.items() if fault.needs in ("", "compile", device.type)]
     keepers = [name for name, variant in HONEST.items() if variant.keeps_arithmetic]
     every = by_check(plan("standard" if deeper else "quick"), device.type)
     first = few(every)
-    found = Matrix(tuple(every), tuple(faults), str(device), complete=deeper)
+    found = Matrix(tuple(every), tuple(faults), str(device), complete=deeper, ended=False)
     workers = workers or os.cpu_count() or 1
     with pool_of(workers) as pool:
-        bench = Bench(pool, found, shares=1 if device.type == "cpu" else workers)
+        bench = Bench(pool, found, keep, shares=1 if device.type == "cpu" else workers)
         bench.set_against(first, [*faults, *HONEST])
         bench.set_against(telling(first), [*faults, *keepers], as_declared=True)
         # A check that has killed nothing yet was made for a fault that needs something; compiling takes longest.
@@ -97,6 +101,8 @@ def matrix(workers: int | None = None, *, deeper: bool = True) -> Matrix:
         bench.set_against({check: every[check] for check in found.idle}, demanding, enough=1)
         for cases in rounds(every, {case for those in first.values() for case in those}):
             bench.set_against(cases, found.survivors)
+    found.ended = True
+    keep(found)
     return found
 
 
@@ -109,6 +115,7 @@ class Bench:
 
     pool: Executor
     found: Matrix
+    keep: Callable[[Matrix], None]
     shares: int = 1
 
     def set_against(self, cases: Mapping[str, Sequence[Case]], names: Sequence[str], **how: Any) -> None:
@@ -124,3 +131,4 @@ class Bench:
                 jobs[self.pool.submit(kills, ids, share, self.found.device, **how)] = check
         for check, killed in as_done(jobs, "checks"):
             self.found.enter(check, killed, as_declared=how.get("as_declared", False))
+        self.keep(self.found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ def document(found: Matrix) -> dict[str, Any]:
         "path": probe(parse_device(found.device)).path,
         "torch": torch.__version__,
         "complete": found.complete,
+        "ended": found.ended,
         "proof": found.is_proof,
         "checks": {check: _check(found, check) for check in found.checks},
         "faults": {name: _fault(found, name) for name in found.faults},
@@ -29,6 +32,13 @@ def document(found: Matrix) -> dict[str, Any]:
         "unexplained": found.unexplained,
         "alarms": found.alarms,
     }
+
+
+def write(found: Matrix, path: Path) -> None:
+    """Put the JSON document where ``path`` is, in one step: whoever reads it finds the latest one whole."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(json.dumps(document(found), indent=2) + "\n", encoding="utf-8")
+    beside.replace(path)
 
 
 def _check(found: Matrix, check: str) -> dict[str, Any]:

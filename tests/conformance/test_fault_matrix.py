@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 
@@ -9,7 +13,7 @@ from cases import parse_case
 from conformance.faults import FAULTS, HONEST
 from conformance.faults import matrix as matrices
 from conformance.faults.matrix import Matrix
-from conformance.faults.told import document, render
+from conformance.faults.told import document, render, write
 from conformance.faults.trying import Kill, kills
 
 EXACT = "gemm/1x128-128x128/m5-n144-k400/fp32/tagged-integers/s0"
@@ -111,3 +115,19 @@ def test_declared_faults_are_seen_in_one_bit_and_undeclared_ones_where_it_is_ill
 
     assert not kills(ids, ["subnormal-scale-flushed"], "cpu")
     assert kills(ids, ["subnormal-scale-flushed"], "cpu", as_declared=True)
+
+
+def test_what_is_known_is_kept_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrices, "plan", lambda profile: (parse_case(EXACT),))
+    monkeypatch.setattr(matrices, "FAULTS", {"k-tail-lost": FAULTS["k-tail-lost"]})
+    kept: list[dict[str, Any]] = []
+
+    def keep(found: Matrix) -> None:
+        write(found, tmp_path / "matrix.json")
+        kept.append(json.loads((tmp_path / "matrix.json").read_text()))
+
+    assert matrices.matrix(1, keep=keep).is_proof
+    assert [told["ended"] for told in kept] == [False] * (len(kept) - 1) + [True]
+    assert [told["proof"] for told in kept] == [False] * (len(kept) - 1) + [True]
+    assert "tagged-integers" in kept[0]["faults"]["k-tail-lost"]["killed_by"]
+    assert [path.name for path in tmp_path.iterdir()] == ["matrix.json"]
