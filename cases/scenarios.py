@@ -137,6 +137,7 @@ _STATES = (
     Scenario("state", "kept-results", "two calls that share the memory of their results"),
     Scenario("state", "same-pointers", "anything cached by address: other data and scales behind the same pointers"),
     Scenario("state", "edited", "anything cached by a part of its contents: one operand differs in its last row alone"),
+    Scenario("state", "restrided", "anything cached by shape: a plain call after operands of other strides"),
     Scenario("state", "surroundings", "global flags, default dtype, random numbers or devices that a call changes"),
     Scenario("state", "batch-invariance", "nothing: reports whether a row depends on the number of rows beside it"),
     Scenario("state", "compiled", "a result under torch.compile that is not the eager one", COMPILE),

@@ -56,7 +56,7 @@ def _backend(name: str, platform: Platform) -> dict[str, Any]:
 
 def cast_semantics() -> str:
     """What this torch makes of 1000.0 in e4m3fn: "nan" up to 2.11, "saturates" from 2.12."""
-    value = torch.tensor([1000.0]).to(torch.float8_e4m3fn).float().item()
+    value = torch.tensor([1000.0], dtype=torch.float32).to(torch.float8_e4m3fn).float().item()
     return "nan" if value != value else "saturates"
 
 

@@ -111,6 +111,10 @@ LAYOUTS = {
 }
 """By the name of the scenario, "" for a plain call. Poison lies around what the layout is about and nowhere else, so
 that a kernel which reads past another operand is not taken for one that cannot read this layout."""
+ALL_PADDED = Layout(
+    _PADDED, _PADDED, Lie(column_major=True, padding=SCALE_PADDING, fill="nan"), Lie(padding=SCALE_PADDING, fill="nan")
+)
+"""Of no scenario: every leading dimension is another than usual at once."""
 
 
 def filling(name: str, fill: Fill, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -119,7 +123,7 @@ def filling(name: str, fill: Fill, size: int, dtype: torch.dtype, device: torch.
         return _loud(name, size, dtype, device)
     if dtype == torch.float32:
         value = {"nan": torch.nan, "inf": torch.inf, "huge": HUGE_SCALE}[fill]
-        return torch.full((-(-size // 4),), value, device=device).view(torch.uint8)[:size]
+        return torch.full((-(-size // 4),), value, dtype=torch.float32, device=device).view(torch.uint8)[:size]
     return torch.full((size,), _code(fill, dtype), dtype=torch.uint8, device=device)
 
 

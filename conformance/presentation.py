@@ -14,7 +14,7 @@ from torch import Tensor
 
 from cases.operands import Operands
 from conformance.bands import Banded, band, target
-from conformance.layouts import LAYOUTS
+from conformance.layouts import LAYOUTS, Layout
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ def _any_differs(pairs: Sequence[tuple[Tensor, Tensor]]) -> bool:
     return bool(torch.stack([(one != other).any() for one, other in pairs]).any())
 
 
-def present(operands: Operands, layout: str = "", *, out_dtype: torch.dtype = torch.float32) -> Presented:
+def present(operands: Operands, layout: str | Layout = "", *, out_dtype: torch.dtype = torch.float32) -> Presented:
     """Lay ``operands`` out as ``layout`` says, by default as upstream hands them over.
 
     That is A, B and Bs row-major, As column-major, on 256 bytes (64 on CPUs). ``out_dtype`` matters to the layouts
     that give an `out`. Raises KeyError for an unknown layout.
     """
-    how = LAYOUTS[layout]
+    how = layout if isinstance(layout, Layout) else LAYOUTS[layout]
     a, b, sa, sb = operands.tensors
     bands = (
         band("A", a, how.A),

@@ -16,7 +16,9 @@ def plain_block_products(lanes: Lanes, arithmetic: Arithmetic) -> Tensor:
     them away.
     """
     width, bits = lanes.a.shape[0], arithmetic.fraction_bits
-    running = torch.zeros(lanes.a.shape[1], lanes.a.shape[2], lanes.b.shape[3], device=lanes.a.device)
+    running = torch.zeros(
+        lanes.a.shape[1], lanes.a.shape[2], lanes.b.shape[3], dtype=torch.float32, device=lanes.a.device
+    )
     for start in range(0, width, arithmetic.group):
         group = slice(start, start + arithmetic.group)
         largest = torch.maximum(exponent_of(running), (lanes.ea[group] + lanes.eb[group]).amax(0))

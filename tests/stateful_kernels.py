@@ -346,3 +346,44 @@ class Refuses:
 
     def apply_block_scaled_mm(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype) -> Tensor:
         raise NotImplementedError("no tile for this shape")
+
+
+class StridesByShape(Counting):
+    name = "strides-by-shape"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strides: dict[torch.Size, tuple[int, ...]] = {}
+
+    def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
+        strides = self.strides.setdefault(A.shape, A.stride())
+        return super().product(A.as_strided(A.shape, strides), B, As, Bs)
+
+
+class ColumnMajorForEver(Counting):
+    name = "column-major-for-ever"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strides: dict[torch.Size, tuple[int, ...]] = {}
+
+    def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
+        if A.stride(0) == 1:
+            self.strides[A.shape] = A.stride()
+        return super().product(A.as_strided(A.shape, self.strides.get(A.shape, A.stride())), B, As, Bs)
+
+
+class IgnoresStrides(Counting):
+    name = "ignores-strides"
+
+    def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
+        return super().product(A.as_strided(A.shape, (A.shape[1], 1)), B, As, Bs)
+
+
+class RefusesPadded(Counting):
+    name = "refuses-padded"
+
+    def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
+        if not A.is_contiguous():
+            raise RuntimeError("A must be contiguous")
+        return super().product(A, B, As, Bs)

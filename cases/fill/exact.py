@@ -99,7 +99,7 @@ def one_scale(case: Case, stream: Stream) -> Values:
     problem = case.problem
     a = torch.ones(problem.m, problem.k, device=stream.device).to(problem.a_dtype)
     b = torch.ones(problem.n, problem.k, device=stream.device).to(problem.b_dtype)
-    sa, sb = (torch.ones(shape, device=stream.device) for shape in scale_shapes(case))
+    sa, sb = (torch.ones(shape, dtype=torch.float32, device=stream.device) for shape in scale_shapes(case))
     operand, row, block = edited_scale(problem, case.seed)
     (sa if operand == "As" else sb)[row, block] = 2.0 + block
     return a, b, sa, sb

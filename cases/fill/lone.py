@@ -109,5 +109,5 @@ def overflow(case: Case, stream: Stream) -> Values:
             block = torch.arange(blocks, device=stream.device)[None, :]
             scales.append(limits[(row + block + case.seed) % len(limits)].float())
         else:
-            scales.append(torch.full((rows, blocks), 2.0**HALFWAY, device=stream.device))
+            scales.append(torch.full((rows, blocks), 2.0**HALFWAY, dtype=torch.float32, device=stream.device))
     return *lone_products(case, stream, (1.0, 2.0)), scales[0], scales[1]

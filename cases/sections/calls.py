@@ -37,12 +37,19 @@ def _relations() -> Iterator[Graded]:
             yield from graded(QUICK if i == 0 else STANDARD, cases)
 
 
+ON_SHAPES_OF_THEIR_OWN = {
+    "edited": ((6, 160, 304), (70, 304, 432), (2, 32, 1200)),
+    "restrided": ((7, 176, 336), (71, 336, 464), (3, 48, 1232)),
+}
+"""Sizes that no other case has: what is kept from the first call of a shape has to be of these operands."""
+
+
 @section("states", "many calls: repeats, other work between, recycled memory, streams, graphs, torch.compile")
 def _states() -> Iterator[Graded]:
     outs = cycle(OUTS)
     for i, shape in enumerate((*SMALL[:6], (64, 576, 2304))):
         for scenario in _scenarios("state"):
-            if scenario.name == "edited":
+            if scenario.name in ON_SHAPES_OF_THEIR_OWN:
                 continue
             slow = scenario.name.startswith("compiled")
             level = FULL if slow and i > 1 else STANDARD if slow or i else QUICK
@@ -50,9 +57,10 @@ def _states() -> Iterator[Graded]:
                 shape, ("tagged-integers", "uniform-codes")[i % 2 :], (next(outs),), seeds=(i,), scenario=scenario
             )
             yield from graded(level, list(cases)[:1] if slow else list(cases))
-    # Of sizes that no other section has: what is kept from the first call of a shape has to be of these operands.
-    for level, shape in ((QUICK, (6, 160, 304)), (STANDARD, (70, 304, 432)), (STANDARD, (2, 32, 1200))):
-        yield from graded(level, fill(shape, ("tagged-integers",), (next(outs),), scenario=SCENARIOS["state/edited"]))
+    for name, shapes in ON_SHAPES_OF_THEIR_OWN.items():
+        for level, shape in zip((QUICK, STANDARD, STANDARD), shapes, strict=True):
+            scenario = SCENARIOS[f"state/{name}"]
+            yield from graded(level, fill(shape, ("tagged-integers",), (next(outs),), scenario=scenario))
 
 
 @section("malformed", "operands that contradict each other, or of dtypes that nobody defined: refused, or right")

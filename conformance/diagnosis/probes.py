@@ -37,11 +37,11 @@ class Probe:
 
     def operands(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """A, B [16, K] in e4m3fn, As [16, kb] column-major and Bs [1, kb]."""
-        a, b = (torch.zeros(SIDE, self.k) for _ in range(2))
+        a, b = (torch.zeros(SIDE, self.k, dtype=torch.float32) for _ in range(2))
         for k, (x, y) in self.terms.items():
             a[0, k], b[0, k] = x, y
         blocks = self.problem.k_blocks
-        sa, sb = (torch.tensor(list(s) or [1.0] * blocks) for s in (self.sa, self.sb))
+        sa, sb = (torch.tensor(list(s) or [1.0] * blocks, dtype=torch.float32) for s in (self.sa, self.sb))
         scales = sa[:, None].expand(blocks, SIDE).contiguous().t(), sb[None, :].contiguous()
         codes = (x.to(torch.float8_e4m3fn) for x in (a, b))
         A, B, As, Bs = (x.to(device) for x in (*codes, *scales))

@@ -101,6 +101,8 @@ def matrix(
         bench.set_against({check: every[check] for check in found.idle}, demanding, enough=1)
         for cases in rounds(every, {case for those in first.values() for case in those}):
             bench.set_against(cases, found.survivors)
+        declared_alone = {check: those for check, those in every.items() if those[0].tier == "declared"}
+        bench.set_against(declared_alone, found.survivors, as_declared=True)
     found.ended = True
     keep(found)
     return found

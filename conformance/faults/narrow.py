@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from conformance.faults.kernel import FOLKLORE, Call, Family, Kernel, fault
+from conformance.faults.kernel import FOLKLORE, Call, Family, Kernel, Step, fault
 from reference.blocks import BLOCK
 
 FORMAT: Family = "scale format"
@@ -20,15 +20,23 @@ def _significant(x: Tensor, bits: int) -> Tensor:
     return torch.where(x.isfinite(), rounded, x)
 
 
+def _of_20_bits(scales: Tensor) -> Tensor:
+    size = scales.abs()
+    return torch.where((size > 2.0**-20) & (size < 2.0**20), _significant(scales, 20), scales)
+
+
 @fault(
     "scales-of-20-bits",
     family=FORMAT,
     source=FOLKLORE,
-    what="The B scales are kept in 20 significant bits: enough for every error bound of the field.",
+    what="Scales within 2**20 of one are kept in 20 significant bits: enough for every error bound.",
 )
 class _ScalesOf20Bits(Kernel):
+    def row_scales(self, call: Call) -> Tensor:
+        return _of_20_bits(call.As)
+
     def column_scales(self, call: Call) -> Tensor:
-        return _significant(super().column_scales(call), 20)
+        return _of_20_bits(super().column_scales(call))
 
 
 @fault(
@@ -92,3 +100,14 @@ class _Float16OverflowsEarly(Kernel):
     def store(self, call: Call, total: Tensor) -> Tensor:
         early = (total.abs() > 65504) & (call.out_dtype == torch.float16)
         return super().store(call, torch.where(early, total * torch.inf, total))
+
+
+@fault(
+    "subnormal-sum-flushed-at-next-block",
+    family=ARITHMETIC,
+    source=FOLKLORE,
+    what="An accumulator that is subnormal is flushed to zero when the next K block is added to it.",
+)
+class _SubnormalSumFlushedAtNextBlock(Kernel):
+    def add(self, total: Tensor, term: Tensor, step: Step) -> Tensor:
+        return super().add(total.masked_fill((total.abs() < 2.0**-126) & (term != 0), 0.0), term, step)

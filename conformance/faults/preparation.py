@@ -27,6 +27,19 @@ class _WeightsByFirstRow(Kernel):
 
 
 @fault(
+    "weights-by-all-rows-but-one",
+    family=STATE,
+    source="AiDotNet.Tensors#583",
+    what="A repacked B is kept by shape and known by all rows but the last: weights that differ there are not seen.",
+)
+class _WeightsByAllRowsButOne(_WeightsByFirstRow):
+    def read_b(self, call: Call) -> Tensor:
+        b = Kernel.read_b(self, call)
+        packed = self.kept.setdefault((call.n, call.k, b.device), b)
+        return torch.where((packed[:-1] == b[:-1]).all() & (call.n > 1), packed, b)
+
+
+@fault(
     "rows-by-pointer",
     family=STATE,
     source="flashinfer#4601",
@@ -88,7 +101,9 @@ class _ScalesDividedBack(Kernel):
     def run(self, call: Call) -> Tensor:
         result = super().run(call)
         if 0 not in call.As.stride():
-            call.As.mul_(448.0).div_(448.0)
+            # By a tensor: divided by a number it would be multiplied by a reciprocal on a GPU, which changes NaN, too.
+            there_and_back = call.As * 448.0 / torch.full_like(call.As, 448.0)
+            call.As.copy_(torch.where(call.As.isnan(), call.As, there_and_back))
         return result
 
 

@@ -13,6 +13,8 @@ RACES: Family = "races"
 CUDA: Any = torch.cuda
 CYCLES = 20_000_000
 """How long a stream is held up where two streams race: about ten milliseconds."""
+MOMENT = 600_000
+"""About a third of a millisecond: long enough for any producer that is not held up."""
 
 
 @fault(
@@ -94,3 +96,43 @@ class _GraphKeepsWarmUpScales(Kernel):
         if not call.Bs.is_cuda or not torch.cuda.is_current_stream_capturing():
             self.warm[key] = scales.clone()
         return self.warm.get(key, scales)
+
+
+@fault(
+    "default-stream-given-a-moment",
+    family=RACES,
+    source="cutlass#2962",
+    needs="cuda",
+    what="Called on the default stream, scales of A are read beside its pending work a moment later, without an event.",
+)
+class _DefaultStreamGivenAMoment(Kernel):
+    def row_scales(self, call: Call) -> Tensor:
+        home = torch.cuda.current_stream(call.As.device) if call.As.is_cuda else None
+        if home is None or home != torch.cuda.default_stream(call.As.device):
+            return call.As
+        side = CUDA.Stream(call.As.device)
+        with torch.cuda.stream(side):
+            CUDA._sleep(MOMENT)
+            late = call.As.clone()
+        home.wait_stream(side)
+        late.record_stream(home)
+        return late
+
+
+@fault(
+    "graph-has-one-result-per-shape",
+    family=RACES,
+    source="TransformerEngine#3171",
+    needs="cuda",
+    what="While capturing, results of one shape share the buffer that the warm-up made for it.",
+)
+class _GraphHasOneResultPerShape(Kernel):
+    def __init__(self) -> None:
+        self.buffers: dict[tuple[int, int, torch.dtype], Tensor] = {}
+
+    def store(self, call: Call, total: Tensor) -> Tensor:
+        out, key = super().store(call, total), (call.m, call.n, call.out_dtype)
+        if out.is_cuda and torch.cuda.is_current_stream_capturing():
+            return self.buffers.setdefault(key, out).copy_(out)
+        self.buffers[key] = torch.empty_like(out)
+        return out

@@ -70,20 +70,20 @@ def telling(cases: Cases) -> Cases:
 
 
 def rounds(cases: Cases, tried: Collection[Case]) -> Iterator[Cases]:
-    """All but those ``tried`` and compiled ones, from small to large: one of every shape first, then the rest."""
+    """All but those ``tried`` and compiled ones, from small to large: plain calls, one of a shape, before the rest."""
     for above, limit in pairwise(SIZES):
-        first, rest = {}, {}
+        first: Cases = {}
+        rest: Cases = {}
         for check, those in cases.items():
-            sized = [case for case in those if above <= case.problem.macs < limit and case not in tried]
-            first[check], rest[check] = _by_shape(sized)
+            sized = [x for x in those if above <= x.problem.macs < limit and x not in tried and not is_compiled(x)]
+            first[check] = _one_of_every_shape([case for case in sized if case.scenario.kind not in CALLS])
+            rest[check] = [case for case in sized if case not in first[check]]
         yield first
         yield rest
 
 
-def _by_shape(cases: Iterable[Case]) -> tuple[list[Case], list[Case]]:
-    """One case of every shape, and the others."""
-    first: dict[tuple[int, int, int], Case] = {}
-    plain = [case for case in cases if not is_compiled(case)]
-    for case in plain:
-        first.setdefault((case.problem.m, case.problem.n, case.problem.k), case)
-    return [*first.values()], [case for case in plain if case not in first.values()]
+def _one_of_every_shape(cases: Iterable[Case]) -> list[Case]:
+    found: dict[tuple[int, int, int], Case] = {}
+    for case in cases:
+        found.setdefault((case.problem.m, case.problem.n, case.problem.k), case)
+    return [*found.values()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 
@@ -37,13 +36,16 @@ def kills(
     found: dict[str, Kill] = {}
     where = torch.device(device)
     platform = probe(where)
+    # One object for all cases, so that what a kernel keeps can show, and a new one for every check, so that which check
+    # shows it does not depend on what this process did before.
+    backends = {name: _backend(name, as_declared) for name in names}
     for text in ids:
         case = parse_case(text)
         for name in names:
             if name in found:
                 continue
             before = surroundings(where)
-            record = run_case(Assignment.of(case, _backend(name, as_declared), platform), seed=0, device=where)
+            record = run_case(Assignment.of(case, backends[name], platform), seed=0, device=where)
             # What some faults change must spoil no verdict but their own.
             put_back(before)
             if record.verdict == "failed":
@@ -53,8 +55,6 @@ def kills(
     return found
 
 
-@cache
 def _backend(name: str, as_declared: bool) -> Backend:
-    """The backend called ``name``, with the state that earlier calls in this process left it in."""
     build = declared(name) if as_declared else (FAULTS.get(name) or HONEST[name]).build
     return Backend(build(), spec=name)

@@ -12,6 +12,7 @@ from conformance.scenarios.graphs import graph_pair, graph_replay
 from conformance.scenarios.memory import churn, kept_results, last_rows_edited, same_pointers
 from conformance.scenarios.repeating import interleaved, repeat
 from conformance.scenarios.streams import behind_producer, second_stream
+from conformance.scenarios.strides import restrided
 from conformance.scenarios.surroundings import watch_surroundings
 from conformance.tiers import Judgement
 from conformance.trial import Finding, Trial
@@ -55,6 +56,7 @@ STATES: dict[str, State] = {
     "kept-results": _after_a_plain_call(kept_results),
     "same-pointers": _after_a_plain_call(same_pointers),
     "edited": _after_a_plain_call(last_rows_edited),
+    "restrided": restrided,
     "surroundings": watch_surroundings,
     "batch-invariance": _after_a_plain_call(batch_invariance),
     "compiled": compiled,

@@ -226,7 +226,7 @@ def iter_block_products(
     height = max(1, limit // max(1, blocks * n * TILE)) * TILE
     for first in range(0, m, height):
         rows = slice(first, min(first + height, m))
-        out = torch.empty(blocks, rows.stop - first, n, device=A.device)
+        out = torch.empty(blocks, rows.stop - first, n, dtype=torch.float32, device=A.device)
         if out.numel():
             tiles = ceil_div(out.shape[1], TILE) * ceil_div(n, TILE)
             with torch.cuda.device_of(out):
@@ -242,7 +242,7 @@ def block_products(A: Tensor, B: Tensor, *, group: int, fraction_bits: int) -> T
     shape = ceil_div(A.shape[1], BLOCK), A.shape[0], B.shape[0]
     everything = max(1, shape[0]) * (A.shape[0] + TILE) * max(1, B.shape[0])
     parts = iter_block_products(A, B, group=group, fraction_bits=fraction_bits, limit=everything)
-    return next((products for _, products in parts), torch.empty(shape, device=A.device))
+    return next((products for _, products in parts), torch.empty(shape, dtype=torch.float32, device=A.device))
 
 
 def promote_each(products: Tensor, sa: Tensor, sb: Tensor, *, scales_first: bool, splits: Sequence[int]) -> Tensor:
@@ -252,7 +252,7 @@ def promote_each(products: Tensor, sa: Tensor, sb: Tensor, *, scales_first: bool
     from zero by fma(P, sa·sb, ·), or fma(P·sa, sb, ·) unless ``scales_first``, and added in order.
     """
     blocks, m, n = products.shape
-    out = torch.zeros(len(splits), m, n, device=products.device)
+    out = torch.zeros(len(splits), m, n, dtype=torch.float32, device=products.device)
     products, sa, sb = products.contiguous(), sa.contiguous(), sb.contiguous()
     for i in range(0, len(splits) if blocks and m and n else 0, PLANS_AT_ONCE):
         batch = torch.tensor(splits[i : i + PLANS_AT_ONCE], dtype=torch.int32, device=products.device)
