@@ -49,6 +49,11 @@ Examples = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(metavar="COUNT", help="Generated cases, in batches of 100; the profile says how many otherwise."),
 ]
+Deviations = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option(metavar="FILE", help="Ledger of known deviations, beside the shipped one; repeat for more."),
+]
+Quarantined = Annotated[bool, typer.Option("--quarantined", help="Run the cases that could harm the device, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -66,13 +71,16 @@ def run(
     model: Model = None,
     tp: Ranks = 1,
     examples: Examples = None,
+    deviations: Deviations = None,
+    quarantined: Quarantined = False,
 ) -> None:
     """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
     from conformance.request import Request
     from conformance.runner import run_suite
 
-    chosen = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
-    request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
+    chosen |= {"deviations": tuple(deviations or ()), "quarantined": quarantined}
+    request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
     raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
 
 

@@ -19,12 +19,15 @@ class Conclusion:
     sentence: str
 
 
-def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = ()) -> Conclusion:
-    """The conclusion from the ``case`` lines of a session. Only a session without any open question is green."""
+def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), owing: Sequence[str] = ()) -> Conclusion:
+    """The conclusion from the ``case`` lines of a session. Only a session without any open question is green.
+
+    ``owing`` are known deviations that have to have been seen: those of this machine, if the plan was complete.
+    """
     counts = Counter(line["verdict"] for line in lines)
-    wrong = counts["failed"] + counts["stale-deviation"]
+    wrong = _wrong(lines, counts, owing)
     if wrong:
-        return Conclusion(WRONG, f"WRONG: {wrong} of {len(lines)} cases failed")
+        return Conclusion(WRONG, f"WRONG: {'; '.join(wrong)}")
     if counts["error"]:
         return Conclusion(BROKEN, f"BROKEN: the harness itself failed on {counts['error']} of {len(lines)} cases")
     doubt = _doubt(lines, counts, require)
@@ -33,6 +36,25 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = ()) ->
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
     return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}")
+
+
+def _wrong(lines: Sequence[dict[str, Any]], counts: Counter[str], owing: Sequence[str]) -> list[str]:
+    """What is wrong, part by part: failures, and entries of the ledger that say too much."""
+    wrong = [f"{counts['failed']} of {len(lines)} cases failed"] if counts["failed"] else []
+    seen = Counter(line.get("deviation") for line in lines if line["verdict"] == "known-deviation")
+    passed = Counter(line.get("deviation") for line in lines if line["verdict"] == "stale-deviation")
+    for name, count in passed.items():
+        covered = count + seen[name]
+        if seen[name]:
+            wrong.append(f"deviation {name} is too broad: {count} of {covered} cases that it covers pass, so narrow it")
+        else:
+            wrong.append(f"deviation {name} is stale: {_all(count)} that it covers, so close it with 'until'")
+    unseen = [name for name in owing if not seen[name] and not passed[name]]
+    return wrong + [f"deviation {name} matches no case of this machine, so narrow its 'where'" for name in unseen]
+
+
+def _all(count: int) -> str:
+    return f"all {count} cases pass" if count > 1 else "the one case passes"
 
 
 def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str]) -> str:

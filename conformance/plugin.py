@@ -50,6 +50,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-case", help="case id; repeat for several, instead of a profile", **many)
     group.addoption("--conformance-model", type=Path, metavar="FILE", help="judge the layers of this config.json")
     group.addoption("--conformance-tp", type=int, default=1, metavar="N", help="tensor-parallel ranks of the model")
+    group.addoption(
+        "--conformance-deviations", type=Path, help="ledger of known deviations, beside the shipped", **many
+    )
+    group.addoption("--conformance-quarantined", action="store_true", help="run what could harm the device, too")
     group.addoption("--conformance-examples", type=int, metavar="COUNT", help="generated cases")
 
 
@@ -72,6 +76,8 @@ def request_of(config: pytest.Config) -> Request:
         model=option.conformance_model,
         tp=option.conformance_tp,
         examples=option.conformance_examples,
+        deviations=tuple(option.conformance_deviations),
+        quarantined=option.conformance_quarantined,
     )
 
 
@@ -114,7 +120,7 @@ def _asked(config: pytest.Config) -> bool:
     """Whether any of our options was given; nobody else's session imports more than this module."""
     defaults = {"conformance_profile": "standard", "conformance_seed": 0, "conformance_tp": 1}
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
-    return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
+    return any(value not in (None, [], False, defaults.get(name)) for name, value in ours.items())
 
 
 @pytest.hookimpl(tryfirst=True)

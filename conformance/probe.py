@@ -97,6 +97,17 @@ def probe(device: torch.device) -> Platform:
     return Platform(device.type, _processor(), version, device_name=_processor_name())
 
 
+def driver_version(platform: Platform) -> str:
+    """Version of the NVIDIA driver, empty where there is none to ask."""
+    if platform.kind != "cuda":
+        return ""
+    try:
+        with open("/sys/module/nvidia/version", encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def _processor() -> str:
     import platform
 

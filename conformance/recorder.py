@@ -19,7 +19,7 @@ from conformance.backends.protocol import Backend
 from conformance.diagnosis.variants import variations
 from conformance.errors import UsageError
 from conformance.presentation import present
-from conformance.reporting import driver_version
+from conformance.probe import driver_version
 from conformance.request import Request
 from conformance.session import Session
 from reference import SM90, Arithmetic, emulate_block_scaled_mm, infer_split_k
@@ -44,7 +44,7 @@ def _provenance(session: Session) -> Provenance:
     return Provenance(
         gpu=session.platform.device_name,
         arch=session.platform.arch,
-        driver=driver_version(session),
+        driver=driver_version(session.platform),
         torch=session.platform.torch_version,
         cublas=versions().get("cublas", ""),
         date=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),

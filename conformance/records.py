@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from conformance.conclude import Conclusion
 from conformance.errors import UsageError
 
 SCHEMA_VERSION = 1
@@ -44,7 +45,7 @@ def header(about: Mapping[str, Any]) -> Line:
     return {"kind": "header", "schema": SCHEMA_VERSION, **about}
 
 
-def footer(cases: Iterable[Line], *, complete: bool, exit_code: int) -> Line:
+def footer(cases: Iterable[Line], *, complete: bool, conclusion: Conclusion) -> Line:
     """The last line: counts by verdict, the digest, and whether the whole plan was carried out."""
     lines = list(cases)
     counts = Counter(line["verdict"] for line in lines)
@@ -53,7 +54,8 @@ def footer(cases: Iterable[Line], *, complete: bool, exit_code: int) -> Line:
         "counts": dict(sorted(counts.items())),
         "computed": sum(bool(line.get("computed")) for line in lines),
         "complete": complete,
-        "exit_code": exit_code,
+        "exit_code": conclusion.code,
+        "conclusion": conclusion.sentence,
         "digest": digest(lines),
     }
 

@@ -12,6 +12,7 @@ import pytest
 
 from conformance import __version__
 from conformance.conclude import CONFORMS, Conclusion, conclude
+from conformance.probe import driver_version
 from conformance.records import Line, ReportWriter, footer, header
 
 if TYPE_CHECKING:
@@ -79,13 +80,14 @@ class Reporter:
                 self._lines[key] = bare(key, "not-run", "", "the session ended first")
                 self._write(self._lines[key])
         conclusion = self.conclusion()
-        self._write(footer(self._lines.values(), complete=self._is_complete(), exit_code=conclusion.code))
+        self._write(footer(self._lines.values(), complete=self._is_complete(), conclusion=conclusion))
         if session.exitstatus == 0 and conclusion.code != CONFORMS:
             session.exitstatus = conclusion.code
 
     def conclusion(self) -> Conclusion:
         """What the session comes to."""
-        return conclude(list(self._lines.values()), require=self._require)
+        owing = self._session().ledger.owing(self._header["backends"]) if self._is_complete() else ()
+        return conclude(list(self._lines.values()), require=self._require, owing=owing)
 
     def _is_complete(self) -> bool:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
@@ -106,7 +108,7 @@ class Reporter:
 
         terminalreporter.section("conformance")
         console = Console(file=terminalreporter._tw._file, no_color=not terminalreporter.hasmarkup)
-        print_summary(console, self._header, list(self._lines.values()))
+        print_summary(console, self._header, list(self._lines.values()), conclusion=self.conclusion().sentence)
 
     def _write(self, line: Line) -> None:
         if self._writer:
@@ -157,7 +159,7 @@ def about(session: Session) -> dict[str, Any]:
         "platform": platform.kind,
         "arch": platform.arch,
         "runtime": platform.runtime,
-        "driver": driver_version(session),
+        "driver": driver_version(platform),
         "device": str(session.device),
         "device_name": platform.device_name,
         "backends": {backend.name: backend.describe() for backend in session.backends},
@@ -166,14 +168,3 @@ def about(session: Session) -> dict[str, Any]:
         "require": list(request.require),
         "command": ["conformance", *sys.argv[1:]],
     }
-
-
-def driver_version(session: Session) -> str:
-    """Version of the GPU driver, empty where there is none to ask."""
-    if session.platform.kind != "cuda":
-        return ""
-    try:
-        with open("/sys/module/nvidia/version", encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError:
-        return ""

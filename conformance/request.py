@@ -15,7 +15,10 @@ from conformance.probe import PATHS
 
 @dataclass(frozen=True)
 class Request:
-    """Backends, device, profile or single cases, seed, report folder and required paths of one session."""
+    """Backends, device, profile or single cases, seed, report folder and required paths of one session.
+
+    ``deviations`` are ledgers beside the shipped one; ``quarantined`` asks for the cases that could harm the device.
+    """
 
     backends: tuple[str, ...] = ()
     device: str | None = None
@@ -27,6 +30,8 @@ class Request:
     model: Path | None = None
     tp: int = 1
     examples: int | None = None
+    deviations: tuple[Path, ...] = ()
+    quarantined: bool = False
 
     def check(self) -> None:
         """Raise UsageError for the first part that names nothing there is."""

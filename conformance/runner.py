@@ -64,6 +64,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-device={request.device}"] if request.device else []
     arguments += [f"--conformance-model={request.model}"] if request.model else []
     arguments += [f"--conformance-tp={request.tp}"]
+    arguments += [f"--conformance-deviations={path}" for path in request.deviations]
+    arguments += ["--conformance-quarantined"] if request.quarantined else []
     arguments += [] if request.examples is None else [f"--conformance-examples={request.examples}"]
     arguments += ["-k", keyword] if keyword else []
     arguments += ["-n", workers] if workers else []
@@ -72,6 +74,7 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
 
 def _conclude(folder: Path) -> int:
     header, lines, footer = read_report(folder)
-    console = Console(file=sys.stdout)
-    print_summary(console, header, lines, where=str(folder / FILE))
+    # Without a footer the session did not come to its end.
+    conclusion = footer["conclusion"] if footer else "BROKEN: the report has no footer"
+    print_summary(Console(file=sys.stdout), header, lines, conclusion=conclusion, where=str(folder / FILE))
     return BROKEN if footer is None else int(footer["exit_code"])

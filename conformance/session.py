@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
+from conformance.backends.padding import cublas_version
 from conformance.backends.registry import load_backends
 from conformance.capabilities import Refuse
+from conformance.deviations.entry import Machine
+from conformance.deviations.ledger import Ledger
 from conformance.generated import Drawing
-from conformance.probe import Platform, parse_device, probe
+from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 
 if TYPE_CHECKING:
@@ -38,13 +41,19 @@ class Session:
         platform = probe(device)
         session = cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
         # Asks every backend all that it can be asked beforehand, so that a mistake in it is found now.
-        _ = session.assignments, [backend.describe() for backend in session.backends]
+        _ = session.ledger, session.assignments, [backend.describe() for backend in session.backends]
         return session
 
     @property
     def seed(self) -> int:
         """The suite seed."""
         return self.request.seed
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The known deviations of this machine."""
+        machine = Machine(self.platform, cublas_version(), driver_version(self.platform))
+        return Ledger.open(self.request.deviations, machine, quarantined=not self.request.quarantined)
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:

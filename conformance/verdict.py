@@ -67,6 +67,7 @@ class CaseRecord:
     verdict: Verdict
     reason: str = ""
     detail: str = ""
+    deviation: str = ""
     path: str = ""
     expected: str = ""
     check: str = ""

@@ -12,6 +12,7 @@ from conformance.capabilities import Compute, RightOrRefused
 from conformance.execute import run_case
 from conformance.generated import Drawing, run_batch
 from conformance.plugin import RECORD, session_of
+from conformance.tiers import Judgement
 from conformance.verdict import CaseRecord
 
 PLANNED = {"assignment": Assignment, "drawing": Drawing}
@@ -63,7 +64,12 @@ def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
 def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
-    record = run_case(assignment, seed=session.seed, device=session.device)
+    entry = session.ledger.quarantines(assignment.case, assignment.backend.name)
+    if entry is not None:
+        record = assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}"))
+    else:
+        record = run_case(assignment, seed=session.seed, device=session.device)
+        record = session.ledger.settle(assignment.case, record)
     request.node.stash[RECORD] = record.to_json()
     return record
 
@@ -72,6 +78,6 @@ def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord
 def batch_record(drawing: Drawing, request: pytest.FixtureRequest) -> CaseRecord:
     """A batch of generated cases, run, judged and shrunk."""
     session = session_of(request.config)
-    record = run_batch(drawing, seed=session.seed, device=session.device)
+    record = run_batch(drawing, session.ledger, seed=session.seed, device=session.device)
     request.node.stash[RECORD] = record.to_json()
     return record

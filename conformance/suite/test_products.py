@@ -23,6 +23,8 @@ def _end_as(record: CaseRecord) -> None:
     __tracebackhide__ = True
     if record.verdict == "unsupported":
         pytest.skip(record.reason)
-    if record.verdict == "failed":
+    if record.verdict == "known-deviation":
+        pytest.xfail(f"{record.deviation}: {record.reason}")
+    if record.verdict in ("failed", "stale-deviation"):
         pytest.fail(f"{record.reason}: {record.detail}", pytrace=False)
     assert record.verdict in ("passed", "rejected")

@@ -12,7 +12,7 @@ import torch
 from cases import parse_case
 from cases.operands import build_operands
 from conformance.bands import GUARD
-from conformance.conclude import conclude
+from conformance.conclude import Conclusion, conclude
 from conformance.presentation import present
 from conformance.records import BadReportError, ReportWriter, digest, footer, header, read_report
 from conformance.summary import print_summary
@@ -61,7 +61,7 @@ def test_a_report_reads_back_and_without_footer_says_so(tmp_path: Path) -> None:
     writer.write(header({"torch": "2"}))
     writer.write(line("passed"))
     unfinished = read_report(tmp_path)
-    writer.write(footer([line("passed")], complete=True, exit_code=0))
+    writer.write(footer([line("passed")], complete=True, conclusion=Conclusion(0, "CONFORMS")))
     writer.close()
 
     assert unfinished[2] is None
@@ -82,7 +82,7 @@ def test_the_summary_fits_80_columns_and_names_failures() -> None:
     out = io.StringIO()
     lines = [line("failed", reason="raised", detail="[red]no"), line("passed", backend="emulated-sm90")]
     about = {"path": "cpu", "torch": "2.13", "profile": "quick", "seed": 0, "arch": "x86_64", "backends": {}}
-    print_summary(Console(file=out, width=80), about, lines)
+    print_summary(Console(file=out, width=80), about, lines, conclusion=conclude(lines).sentence)
 
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80

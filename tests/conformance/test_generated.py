@@ -9,6 +9,7 @@ from cases import parse_case
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
+from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
 from conformance.generated import Drawing, run_batch
 from conformance.probe import Platform
@@ -19,7 +20,7 @@ CPU = torch.device("cpu")
 
 
 def drawn(kernel: type, seed: int = 0) -> CaseRecord:
-    return run_batch(Drawing(Batch(seed), Backend(kernel(), spec="test"), PLATFORM), seed=0, device=CPU)
+    return run_batch(Drawing(Batch(seed), Backend(kernel(), spec="test"), PLATFORM), Ledger(), seed=0, device=CPU)
 
 
 def test_a_right_kernel_passes_a_batch() -> None:
