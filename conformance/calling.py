@@ -27,6 +27,12 @@ class Outcome:
     unused: str | None = None
 
 
+def first_line(error: BaseException) -> str:
+    """What ``error`` says, as far as a sentence has room for it."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else "(no text)"
+
+
 def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
     """Hand presented operands to the kernel and see what it does to them."""
     return watch(lambda: backend.apply(presented.tensors, problem, out=presented.out), presented, problem)

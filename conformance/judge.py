@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cases import Case
-from conformance.calling import Outcome
+from conformance.calling import Outcome, first_line
 from conformance.capabilities import Compute, Promise, Refuse
 from conformance.evidence import Evidence
 from conformance.tiers import Claim, Judgement, failed, judge_values
@@ -32,7 +32,7 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
 
 
 def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judgement:
-    said = f"{type(error).__name__}: {_first_line(error)}"
+    said = f"{type(error).__name__}: {first_line(error)}"
     if case.is_huge and isinstance(error, torch.OutOfMemoryError):
         # How much a kernel needs beside operands and result is its own affair, as long as it says so.
         return Judgement("rejected", detail=said)
@@ -41,11 +41,6 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
     if isinstance(promise, Refuse) and not promise.accepts(error):
         return failed("wrong-refusal", f"{said} came where {promise} was owed")
     return Judgement("rejected", detail=said)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else "(no text)"
 
 
 def _judge_form(case: Case, evidence: Evidence, out: object) -> Judgement | None:

@@ -111,9 +111,7 @@ LAYOUTS = {
 }
 """By the name of the scenario, "" for a plain call. Poison lies around what the layout is about and nowhere else, so
 that a kernel which reads past another operand is not taken for one that cannot read this layout."""
-ALL_PADDED = Layout(
-    _PADDED, _PADDED, Lie(column_major=True, padding=SCALE_PADDING, fill="nan"), Lie(padding=SCALE_PADDING, fill="nan")
-)
+ALL_PADDED = Layout(_PADDED, _PADDED, LAYOUTS["as-padded"].As, LAYOUTS["bs-padded"].Bs)
 """Of no scenario: every leading dimension is another than usual at once."""
 
 

@@ -118,9 +118,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _asked(config: pytest.Config) -> bool:
     """Whether any of our options was given; nobody else's session imports more than this module."""
-    defaults = {"conformance_profile": "standard", "conformance_seed": 0, "conformance_tp": 1}
+    defaults = {
+        "conformance_profile": "standard",
+        "conformance_seed": 0,
+        "conformance_tp": 1,
+        "conformance_quarantined": False,
+    }
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
-    return any(value not in (None, [], False, defaults.get(name)) for name, value in ours.items())
+    return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
 
 
 @pytest.hookimpl(tryfirst=True)

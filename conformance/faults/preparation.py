@@ -17,13 +17,16 @@ STATE: Family = "caching and stale state"
     what="A repacked B is kept by shape and known by its first row: weights that differ further down are taken for it.",
 )
 class _WeightsByFirstRow(Kernel):
+    known_by = slice(1)
+
     def __init__(self) -> None:
         self.kept: dict[tuple[int, int, torch.device], Tensor] = {}
 
     def read_b(self, call: Call) -> Tensor:
         b = super().read_b(call)
         packed = self.kept.setdefault((call.n, call.k, b.device), b)
-        return torch.where((packed[:1] == b[:1]).all(), packed, b)
+        known, seen = packed[self.known_by], b[self.known_by]
+        return torch.where((known == seen).all() & (known.numel() > 0), packed, b)
 
 
 @fault(
@@ -33,10 +36,7 @@ class _WeightsByFirstRow(Kernel):
     what="A repacked B is kept by shape and known by all rows but the last: weights that differ there are not seen.",
 )
 class _WeightsByAllRowsButOne(_WeightsByFirstRow):
-    def read_b(self, call: Call) -> Tensor:
-        b = Kernel.read_b(self, call)
-        packed = self.kept.setdefault((call.n, call.k, b.device), b)
-        return torch.where((packed[:-1] == b[:-1]).all() & (call.n > 1), packed, b)
+    known_by = slice(-1)
 
 
 @fault(

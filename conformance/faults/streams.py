@@ -17,6 +17,18 @@ MOMENT = 600_000
 """About a third of a millisecond: long enough for any producer that is not held up."""
 
 
+def _read_beside(x: Tensor, *, after: int = 0) -> Tensor:
+    """A copy of ``x`` made on a stream of its own ``after`` so many cycles, whatever is pending on the current one."""
+    home, side = CUDA.current_stream(x.device), CUDA.Stream(x.device)
+    with torch.cuda.stream(side):
+        if after:
+            CUDA._sleep(after)
+        copy = x.clone()
+    home.wait_stream(side)
+    copy.record_stream(home)
+    return copy
+
+
 @fault(
     "scales-read-on-side-stream",
     family=RACES,
@@ -28,12 +40,7 @@ class _ScalesReadOnSideStream(Kernel):
     def row_scales(self, call: Call) -> Tensor:
         if not call.As.is_cuda or torch.cuda.is_current_stream_capturing():
             return call.As
-        side = CUDA.Stream(call.As.device)
-        with torch.cuda.stream(side):
-            early = call.As.clone()
-        torch.cuda.current_stream(call.As.device).wait_stream(side)
-        early.record_stream(torch.cuda.current_stream(call.As.device))
-        return early
+        return _read_beside(call.As)
 
 
 @fault(
@@ -110,13 +117,7 @@ class _DefaultStreamGivenAMoment(Kernel):
         home = torch.cuda.current_stream(call.As.device) if call.As.is_cuda else None
         if home is None or home != torch.cuda.default_stream(call.As.device):
             return call.As
-        side = CUDA.Stream(call.As.device)
-        with torch.cuda.stream(side):
-            CUDA._sleep(MOMENT)
-            late = call.As.clone()
-        home.wait_stream(side)
-        late.record_stream(home)
-        return late
+        return _read_beside(call.As, after=MOMENT)
 
 
 @fault(
