@@ -29,6 +29,8 @@ class Scenario:
     like it; ``why_not(problem)`` says why a problem has no such scenario, or None. ``shares_scales`` says that the
     operands are not those of a plain call: all rows have the scales of the first one, on both sides. ``meaningless``
     says of malformed operands that there is no product of them at all, so that nothing but a refusal is right.
+    ``beside_plain`` says that a plain call is made and another one compared with it: what the plain one owes stays
+    owed whatever is declared, and where that is a refusal, there is still something to compare.
     """
 
     kind: Kind
@@ -39,6 +41,7 @@ class Scenario:
     why_not: Callable[[Problem], str | None] = _always
     shares_scales: bool = False
     meaningless: bool = False
+    beside_plain: bool = False
 
     @property
     def prefix(self) -> str:
@@ -143,6 +146,13 @@ _STATES = (
     Scenario("state", "compiled", "a result under torch.compile that is not the eager one", COMPILE),
     Scenario(
         "state", "compiled-autotune", "the same, with every template that max-autotune tries", COMPILE, needs_gpu=True
+    ),
+    Scenario(
+        "state",
+        "fake",
+        "a fake kernel that says otherwise than the eager one, which torch.compile and torch.export believe",
+        COMPILE,
+        beside_plain=True,
     ),
     Scenario("state", "second-stream", "work on another stream than the current one", needs_gpu=True),
     Scenario("state", "behind-producer", "operands read before the kernel that makes them is done", needs_gpu=True),

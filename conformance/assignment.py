@@ -104,7 +104,7 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
     declared = backend.capabilities.get(scenario.capability)
     if declared is False:
         return _disclaimed(case, backend)
-    undeclared = scenario.capability and declared is None
+    undeclared = scenario.capability and declared is None and not scenario.beside_plain
     unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
     return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain
 

@@ -77,17 +77,22 @@ class Session:
 
 
 def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
-    """Drop what would only be refused again: a refusal depends on the problem, not on values, layouts or repeats."""
-    refused: set[tuple[str, object]] = set()
+    """Drop what would only be refused again: a refusal depends on the problem, not on values, layouts or repeats.
+
+    What is compared with the refusal is no repeat of it, and stays once for each problem.
+    """
+    refused: set[tuple[object, ...]] = set()
     for assignment in assignments:
-        key = assignment.backend.name, assignment.case.problem
-        if not isinstance(assignment.promise, Refuse) or assignment.case.scenario.kind == "malformed":
+        scenario = assignment.case.scenario
+        kept = scenario if scenario.beside_plain else PLAIN
+        key = assignment.backend.name, assignment.case.problem, kept.prefix
+        if not isinstance(assignment.promise, Refuse) or scenario.kind == "malformed":
             # A call that is taken for another recipe is one plain call a case: nothing else of it is ours to judge.
-            if not assignment.is_detour or assignment.case.scenario is PLAIN:
+            if not assignment.is_detour or scenario is PLAIN:
                 yield assignment
         elif key not in refused:
             refused.add(key)
-            yield replace(assignment, case=replace(assignment.case, scenario=PLAIN))
+            yield replace(assignment, case=replace(assignment.case, scenario=kept))
 
 
 def default_backends(platform: Platform) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ Reason = Literal[
     "elements-shared",  # elements of the result lie in the same memory
     "results-differ",  # calls that have to agree bit for bit do not
     "results-shared",  # two results lie in the same memory
+    "fake-differs",  # fake operands are answered otherwise than eager ones: one refused, or a result of another form
     "surroundings-changed",  # a global flag, default or random state is not what it was
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be

@@ -42,6 +42,15 @@ ON_SHAPES_OF_THEIR_OWN = {
     "restrided": ((7, 176, 336), (71, 336, 464), (3, 48, 1232)),
 }
 """Sizes that no other case has: what is kept from the first call of a shape has to be of these operands."""
+FOR_FAKES = {
+    (5, 144, 400): QUICK,  # N and K blocks both ragged
+    (64, 256, 512): QUICK,  # both whole, as the fake kernel of v2 wants them before torch 2.14
+    (83, 576, 1024): STANDARD,  # N blocks ragged, K blocks whole
+    (130, 256, 400): STANDARD,  # the other way round
+    (5, 16, 128): STANDARD,  # less than one N block
+    (33, 384, 640): STANDARD,  # whole K blocks in a number that is no multiple of 4
+}
+"""Sizes on which fake kernels of torch's own APIs part from eager ones."""
 
 
 @section("states", "many calls: repeats, other work between, recycled memory, streams, graphs, torch.compile")
@@ -49,7 +58,7 @@ def _states() -> Iterator[Graded]:
     outs = cycle(OUTS)
     for i, shape in enumerate((*SMALL[:6], (64, 576, 2304))):
         for scenario in _scenarios("state"):
-            if scenario.name in ON_SHAPES_OF_THEIR_OWN:
+            if scenario.name in ON_SHAPES_OF_THEIR_OWN or scenario.name == "fake":
                 continue
             slow = scenario.name.startswith("compiled")
             level = FULL if slow and i > 1 else STANDARD if slow or i else QUICK
@@ -61,6 +70,8 @@ def _states() -> Iterator[Graded]:
         for level, shape in zip((QUICK, STANDARD, STANDARD), shapes, strict=True):
             scenario = SCENARIOS[f"state/{name}"]
             yield from graded(level, fill(shape, ("tagged-integers",), (next(outs),), scenario=scenario))
+    for out, (shape, level) in zip(cycle(("bf16", "fp16")), FOR_FAKES.items(), strict=False):
+        yield from graded(level, fill(shape, ("tagged-integers",), (out,), scenario=SCENARIOS["state/fake"]))
 
 
 @section("malformed", "operands that contradict each other, or of dtypes that nobody defined: refused, or right")

@@ -8,6 +8,7 @@ from functools import partial
 from conformance.scenarios.batches import batch_invariance
 from conformance.scenarios.called import Called
 from conformance.scenarios.compiling import compiled
+from conformance.scenarios.faking import faked
 from conformance.scenarios.graphs import graph_pair, graph_replay
 from conformance.scenarios.memory import churn, kept_results, last_rows_edited, same_pointers
 from conformance.scenarios.repeating import interleaved, repeat
@@ -61,6 +62,7 @@ STATES: dict[str, State] = {
     "batch-invariance": _after_a_plain_call(batch_invariance),
     "compiled": compiled,
     "compiled-autotune": partial(compiled, mode="max-autotune-no-cudagraphs"),
+    "fake": faked,
     "second-stream": _on_cuda(second_stream),
     "behind-producer": _on_cuda(behind_producer),
     "graph-replay": _on_cuda(graph_replay),

@@ -24,7 +24,7 @@ from conformance.deviations.reading import read_ledger
 from conformance.errors import UsageError
 from conformance.generated import Drawing, run_batch
 from conformance.probe import Platform
-from conformance.verdict import CaseRecord
+from conformance.verdict import CaseRecord, Verdict
 
 HERE = Path(__file__).parent.parent
 HOPPER = Machine(Platform("cuda", "sm90", "2.11.0+cu130", "13.0"), cublas="13.1.0.3", driver="580.159.04")
@@ -56,8 +56,8 @@ problem.k_blocks = { min = 2 }
 """
 
 
-def record(case: str, verdict: str, reason: str = "", backend: str = "next-scale") -> CaseRecord:
-    return CaseRecord(id=case, backend=backend, verdict=verdict, reason=reason, path="cpu", computed=True)  # type: ignore[arg-type]
+def record(case: str, verdict: Verdict, reason: str = "", backend: str = "next-scale") -> CaseRecord:
+    return CaseRecord(id=case, backend=backend, verdict=verdict, reason=reason, path="cpu", computed=True)
 
 
 def settled(entry: Entry, found: CaseRecord) -> tuple[str, str]:
@@ -94,7 +94,7 @@ class TestSettling:
         assert settled(lenient, record(TWO_BLOCKS, "failed", "wrong-values")) == ("known-deviation", "next-scale")
 
     @pytest.mark.parametrize("verdict", ["rejected", "unsupported", "error", "not-run"])
-    def test_what_gave_no_product_contradicts_nothing(self, verdict: str) -> None:
+    def test_what_gave_no_product_contradicts_nothing(self, verdict: Verdict) -> None:
         assert settled(ENTRY, record(TWO_BLOCKS, verdict)) == (verdict, "")
 
     def test_generated_cases_fail_for_what_nobody_foresaw(self) -> None:
@@ -251,11 +251,14 @@ class TestShipped:
             assert entry.link.startswith("https://github.com/")
             assert re.match("(measured|read|derived)", entry.evidence)
 
-    def test_the_overrun_holds_on_hopper_from_torch_2_10_on_alone(self) -> None:
+    def test_what_holds_on_hopper_is_said_of_the_versions_that_have_it(self) -> None:
         def ids(torch: str, arch: str = "sm90", kind: str = "cuda", runtime: str = "13.0") -> set[str]:
             return {x.id for x in Ledger.open((), Machine(Platform(kind, arch, torch, runtime))).entries}
 
-        assert ids("2.11.0+cu130") == ids("2.15.0") == {entry.id for entry in shipped()}
+        overruns = {"v1-b-scales-overrun", "v1-b-scales-overrun-in-related-calls"}
+        ragged = {"v2-fake-refuses-ragged-n", "v2-fake-refuses-ragged-k"}
+        assert ids("2.11.0+cu130") == ids("2.13.0") == overruns | ragged
+        assert ids("2.14.1") == ids("2.15.0") == overruns
         elsewhere = [
             ids("2.9.1"),
             ids("2.11.0", "sm100"),
@@ -263,6 +266,25 @@ class TestShipped:
             ids("2.10.0", runtime="12.8"),
         ]
         assert elsewhere == [set()] * 4
+
+    @pytest.mark.parametrize(
+        ("torch", "expected"),
+        [
+            ("2.9.1", {"v1-fake-accepts-blocks-on-cpu"}),
+            ("2.10.0+cpu", {"v1-fake-accepts-blocks-on-cpu", "v2-fake-accepts-without-a-kernel-on-cpu"}),
+            ("2.11.0+cu130", {"v1-fake-accepts-blocks-on-cpu", "v2-fake-accepts-without-a-kernel-on-cpu"}),
+            ("2.12.1+cpu", {"v1-fake-accepts-blocks-on-cpu", "v2-fake-accepts-whole-blocks-on-cpu"}),
+            ("2.13.0+cpu", {"v1-fake-accepts-blocks-on-cpu", "v2-fake-accepts-whole-blocks-on-cpu"}),
+            ("2.14.1+cu130", {"v1-fake-accepts-blocks-on-cpu", "v2-fake-accepts-blocks-on-cpu"}),
+            ("2.15.0", set()),
+        ],
+    )
+    def test_what_fake_kernels_do_is_said_of_cpus_and_of_the_versions_it_was_measured_on(
+        self, torch: str, expected: set[str]
+    ) -> None:
+        ledger = Ledger.open((), Machine(Platform("cpu", "", torch, "")))
+
+        assert {entry.id for entry in ledger.entries} == expected
 
     def test_it_covers_the_products_whose_b_scales_are_read_on_past_their_end(self) -> None:
         entry = next(entry for entry in shipped() if entry.id == "v1-b-scales-overrun")
