@@ -14,7 +14,7 @@ import kernels
 import pytest
 import torch
 
-from cases import parse_case, plan
+from cases import Profile, parse_case, plan
 from cases.strategies import Batch
 from conformance.backends.protocol import Backend
 from conformance.conclude import conclude
@@ -250,6 +250,14 @@ class TestShipped:
         for entry in shipped():
             assert entry.link.startswith("https://github.com/")
             assert re.match("(measured|read|derived)", entry.evidence)
+
+    @pytest.mark.parametrize("profile", ["quick", "standard", "full"])
+    def test_every_entry_has_a_case_in_every_profile(self, profile: Profile) -> None:
+        # A complete plan in which an entry has none is red on the machines that the entry speaks of.
+        cases = plan(profile)
+
+        for entry in shipped():
+            assert any(entry.covers(case, backend) for case in cases for backend in entry.backends), entry.id
 
     def test_what_holds_on_hopper_is_said_of_the_versions_that_have_it(self) -> None:
         def ids(torch: str, arch: str = "sm90", kind: str = "cuda", runtime: str = "13.0") -> set[str]:
