@@ -8,7 +8,7 @@ from cases import Case
 from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
-from conformance.capabilities import Absent, Compute, Promise, Refuse, RightOrRefused, promise_of
+from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
 from conformance.probe import Platform
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
@@ -65,19 +65,6 @@ class Assignment:
             "measured": judgement.measured,
         }
         return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
-
-
-def describe_promise(promise: Promise) -> str:
-    """A promise as records spell it."""
-    match promise:
-        case Compute(via=via):
-            return f"{via.split(':')[0]}" if via else "compute"
-        case Refuse(refusals=refusals):
-            return " ".join(("refuse", "/".join(refusal.label for refusal in refusals))).rstrip()
-        case Absent():
-            return "absent"
-        case _:
-            return "right or refused"
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:

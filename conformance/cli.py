@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, Optional
 
@@ -54,6 +55,11 @@ Deviations = Annotated[
     typer.Option(metavar="FILE", help="Ledger of known deviations, beside the shipped one; repeat for more."),
 ]
 Quarantined = Annotated[bool, typer.Option("--quarantined", help="Run the cases that could harm the device, too.")]
+On = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--on", metavar="KIND/ARCH", help="Describe that platform (cuda/sm90) instead of this machine's."),
+]
+Torch = Annotated[Optional[str], typer.Option("--torch", metavar="VERSION", help="Describe that torch, not this one.")]  # noqa: UP045
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -92,6 +98,8 @@ def list_cases(
     model: Model = None,
     tp: Ranks = 1,
     examples: Examples = None,
+    on: On = None,
+    torch: Torch = None,
     as_json: Json = False,
 ) -> None:
     """Print the planned cases, one id a line; launches nothing."""
@@ -99,20 +107,55 @@ def list_cases(
     from conformance.request import Request
 
     request = Request(tuple(backend or ()), profile=profile, model=model, tp=tp, examples=examples)
-    document = planned(request, keyword)
+    document = planned(request, keyword, on=on, torch_version=torch)
     _print(document, as_json, lambda: [*(case["id"] for case in document["cases"]), *document["generated"]])
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
-    """Say what this machine is, what can be exercised here, and what is known to be broken."""
-    from conformance.doctor import examine, render
+def doctor(
+    shape: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--shape", metavar="M,N,K", help="Say what will become of this product; repeat for more."),
+    ] = None,
+    on: On = None,
+    torch: Torch = None,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine is, what can be exercised here, and what is known to be broken; launches nothing."""
+    from conformance.doctor import examine
+    from conformance.doctor_tables import render
 
-    findings = examine()
+    findings = examine(tuple(shape or ()), on=on, torch_version=torch)
     if as_json:
         _print(findings, True, list)
     else:
         render(findings)
+
+
+@app.command()
+def contract(
+    old: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--from", metavar="VERSION", help="Only what changes from this torch, on every platform."),
+    ] = None,
+    new: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--to", metavar="VERSION", help="The torch to change to; default: this one."),
+    ] = None,
+    on: On = None,
+    as_json: Json = False,
+) -> None:
+    """Print what torch owes by platform and version, with sources (Markdown), or what changes between two versions."""
+    from conformance.contract.changes import changes, told
+    from conformance.contract.page import page
+
+    if old is None and new is None:
+        if on is not None or as_json:
+            raise UsageError("--on and --json belong to a comparison: name the torch to compare with in --from")
+        sys.stdout.write(page())
+        return
+    found = changes(old, new, on)
+    _print([asdict(change) for change in found], as_json, lambda: told(found))
 
 
 @app.command()

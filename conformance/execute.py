@@ -8,7 +8,7 @@ import torch
 
 from cases.operands import digest_of
 from conformance.assignment import Assignment
-from conformance.capabilities import Absent
+from conformance.contract import Absent
 from conformance.evidence import evidence_for
 from conformance.room import why_no_room
 from conformance.scenarios import perform

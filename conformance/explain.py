@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cases import Case
 from conformance.assignment import Assignment
-from conformance.capabilities import Compute
+from conformance.contract import Compute
 from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
 from conformance.diagnosis.reading import honest
 from conformance.evidence import Evidence, evidence_for

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from cases import Case
 from conformance.calling import Outcome, first_line
-from conformance.capabilities import Compute, Promise, Refuse
+from conformance.contract import Compute, Promise, Refuse
 from conformance.evidence import Evidence
 from conformance.tiers import Claim, Judgement, failed, judge_values
 

@@ -15,13 +15,20 @@ from conformance.request import Request
 WORD = re.compile(r"[\w.:+\-\[\]\\/]+")
 
 
-def planned(request: Request, keyword: str | None = None) -> dict[str, Any]:
-    """The plan as a JSON document. With backends, also what each case would be owed on this machine's device."""
+def planned(
+    request: Request, keyword: str | None = None, *, on: str | None = None, torch_version: str | None = None
+) -> dict[str, Any]:
+    """The plan as a JSON document. With backends, also what each case would be owed on this machine's device.
+
+    ``on`` (``cuda/sm90``) and ``torch_version`` describe another machine, and are nothing without backends.
+    """
     request.check()
+    if (on or torch_version) and not request.backends:
+        raise UsageError("--on and --torch say what backends owe on that platform: name one with --backend")
     chosen = [case for case in request.chosen_cases() if matches(keyword, words_of(case))]
     cases = [_entry(case) for case in chosen]
     if request.backends:
-        owed = _owed(request)
+        owed = _owed(request, on, torch_version)
         cases = [{**case, "expected": owed.get(str(case["id"]), {})} for case in cases]
     batches = [batch.id for batch in request.chosen_batches() if matches(keyword, (batch.id,))]
     return {
@@ -68,12 +75,13 @@ def matches(keyword: str | None, words: Iterable[str]) -> bool:
         raise UsageError(f"-k takes words joined by and, or, not and brackets, got {keyword!r}") from None
 
 
-def _owed(request: Request) -> dict[str, dict[str, str]]:
-    from conformance.assignment import describe_promise
+def _owed(request: Request, on: str | None, torch_version: str | None) -> dict[str, dict[str, str]]:
+    from conformance.contract import describe_promise
     from conformance.session import Session
 
+    session = Session.describe(request, on, torch_version) if on or torch_version else Session.open(request)
     owed: dict[str, dict[str, str]] = {}
-    for assignment in Session.open(request).assignments:
+    for assignment in session.assignments:
         promise = describe_promise(assignment.promise)
         owed.setdefault(assignment.case.id, {})[assignment.backend.name] = promise
     return owed

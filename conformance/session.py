@@ -11,7 +11,8 @@ from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
 from conformance.backends.registry import load_backends
-from conformance.capabilities import Refuse
+from conformance.contract import Refuse
+from conformance.contract.described import described
 from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import Ledger
 from conformance.generated import Drawing
@@ -43,6 +44,18 @@ class Session:
         # Asks every backend all that it can be asked beforehand, so that a mistake in it is found now.
         _ = session.ledger, session.assignments, [backend.describe() for backend in session.backends]
         return session
+
+    @classmethod
+    def describe(cls, request: Request, on: str | None, torch_version: str | None) -> Session:
+        """The session that ``request`` would be on another machine: for plans, since nothing can be run there.
+
+        ``on`` is ``kind/arch``, and this machine's where it is None; so is the torch. Raises UsageError.
+        """
+        request.check()
+        device = parse_device(request.device)
+        here = probe(device)
+        platform = described(on or f"{here.kind}/{here.arch}", torch_version or here.torch_version)
+        return cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
 
     @property
     def seed(self) -> int:

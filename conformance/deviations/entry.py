@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from cases import Case, Problem
-from conformance.capabilities import in_range
 from conformance.probe import Platform
+from conformance.versions import in_range
 
 AXES = ("m", "n", "k", "n_blocks", "k_blocks")
 """Sizes of a problem that an entry may speak of."""

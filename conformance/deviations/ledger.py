@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cases import Case
+from cases import EXAMPLE, Case, Problem
 from conformance.deviations.entry import Entry, Machine
 from conformance.deviations.reading import read_ledger
 from conformance.errors import UsageError
@@ -18,6 +18,17 @@ SHIPPED = Path(__file__).resolve().parents[2] / "cases" / "deviations.toml"
 def shipped() -> tuple[Entry, ...]:
     """What is known of torch's own APIs, by version and platform: `cases/deviations.toml`."""
     return read_ledger(SHIPPED)
+
+
+def deviations_on(machine: Machine) -> tuple[Entry, ...]:
+    """The shipped entries that hold on ``machine``."""
+    return tuple(entry for entry in shipped() if entry.holds_on(machine))
+
+
+def deviation_of(problem: Problem, backend: str, machine: Machine) -> Entry | None:
+    """The shipped entry that a plain product of ``problem`` by ``backend`` falls under on ``machine``, or None."""
+    plain = replace(EXAMPLE, problem=problem)
+    return next((entry for entry in deviations_on(machine) if entry.covers(plain, backend)), None)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 from cases.operands import Operands
 from cases.scenarios import INVARIANCE
 from conformance.assignment import Assignment
-from conformance.capabilities import Absent
+from conformance.contract import Absent
 from conformance.evidence import Evidence
 from conformance.scenarios.called import Called
 from conformance.scenarios.seen import odd

@@ -9,7 +9,7 @@ from cases.operands import Operands
 from cases.relations import RELATIONS
 from cases.stream import Stream
 from conformance.assignment import Assignment
-from conformance.capabilities import Absent
+from conformance.contract import Absent
 from conformance.evidence import Evidence
 from conformance.scenarios.agreement import Agreement
 from conformance.scenarios.called import Called

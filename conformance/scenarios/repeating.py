@@ -12,7 +12,7 @@ from cases.operands import build_operands
 from cases.problem import OUT_DTYPES, RECIPES
 from conformance.assignment import Assignment
 from conformance.calling import Outcome, watch
-from conformance.capabilities import Absent
+from conformance.contract import Absent
 from conformance.evidence import Evidence
 from conformance.measure import out_of_bound
 from conformance.presentation import Presented, present

@@ -8,7 +8,7 @@ import pytest
 
 from cases.plan import section_of
 from conformance.assignment import Assignment
-from conformance.capabilities import Compute, RightOrRefused
+from conformance.contract import Compute, RightOrRefused
 from conformance.execute import run_case
 from conformance.generated import Drawing, run_batch
 from conformance.plugin import RECORD, session_of

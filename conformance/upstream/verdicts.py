@@ -5,14 +5,16 @@ what then becomes of problems that the kernel accepts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cases import Problem
 from cases.problem import RECIPES
 from conformance.backends.torch_v1 import TorchV1
-from conformance.capabilities import Refuse, defects, promise_of
+from conformance.contract import Refuse, promise_of
+from conformance.contract.refusals import SCALING_V1
+from conformance.deviations.entry import Machine
+from conformance.deviations.ledger import deviation_of
 from conformance.probe import Platform
-from conformance.refusals import SCALING_V1
 from conformance.upstream.candidates import TORCH, Candidate, candidates_for
 from conformance.upstream.selection import NoKernelFitsError, select
 
@@ -98,17 +100,6 @@ GAPS = (
 """What is refused first stands first."""
 
 
-def _is_overrun(platform: Platform, problem: Problem) -> bool:
-    """Whether cuBLAS reads the B scales with another leading dimension than they have."""
-    # torch 2.9 still demanded the leading dimension that cuBLAS reads with; a single block of columns never uses it.
-    demanding = promise_of(TorchV1.api, replace(platform, torch_version="2.9"), problem)
-    return isinstance(demanding, Refuse) and problem.n_blocks > 1
-
-
-STRIKES: dict[str, Callable[[Platform, Problem], bool]] = {"pytorch#164953": _is_overrun}
-"""The problems that each known defect of v1 strikes, by the source of the defect."""
-
-
 def accepted_but_wrong(platform: Platform, problem: Problem) -> str | None:
     """What becomes of a ``problem`` that upstream's torch kernel accepts but torch refuses or computes wrongly.
 
@@ -122,7 +113,5 @@ def accepted_but_wrong(platform: Platform, problem: Problem) -> str | None:
     for gap in GAPS:
         if platform.kind in gap.kinds and gap.applies(problem):
             return f"Accepted, but {gap.what} ({gap.source})."
-    for defect in defects(platform):
-        if defect.api == TorchV1.api and STRIKES[defect.source](platform, problem):
-            return f"Accepted, but the product is {defect.what} ({defect.source})."
-    return None
+    known = deviation_of(problem, TorchV1.name, Machine(platform))
+    return f"Accepted, but {known.observed}: {known.reason} ({known.link})." if known else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cases import Problem
-from conformance import refusals
 from conformance.backends.torch_v1 import TorchV1
 from conformance.backends.torch_v2 import TorchV2
-from conformance.capabilities import Absent, Compute, Refuse, RightOrRefused, defects, in_range, promise_of
+from conformance.contract import Absent, Compute, Refuse, RightOrRefused, promise_of, refusals
 from conformance.probe import PATHS, Platform
+from conformance.versions import in_range
 
 UPSTREAM = Problem(83, 576, 7168)
 SHARED_EXPERT = Problem(84, 7168, 256)
@@ -111,12 +111,6 @@ def test_version_ranges_ignore_local_and_development_parts(version: str, specifi
 def test_every_platform_is_on_exactly_one_path(described: Platform, path: str) -> None:
     assert [name for name, rule in PATHS.items() if rule.holds(described)] == [path]
     assert described.path == path
-
-
-def test_the_known_defect_is_one_of_hopper() -> None:
-    assert [d.api for d in defects(platform("cuda", "sm90", "2.11.0"))] == ["v1"]
-    assert defects(platform("cuda", "sm100", "2.11.0")) == []
-    assert defects(platform("cuda", "sm90", "2.9.1")) == []
 
 
 @pytest.mark.parametrize(

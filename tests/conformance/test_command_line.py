@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,52 @@ def test_doctor_json_names_every_path_and_reason(tmp_path: Path) -> None:
     assert document["paths"]["cpu"]["available"] is True
     assert all(path["reason"] for path in document["paths"].values())
     assert set(document["backends"]) == {"torch-v1", "torch-v2", "emulated-sm90", "native"}
+
+
+def test_doctor_foresees_a_product_on_another_machine(tmp_path: Path) -> None:
+    done = conformance("doctor", "--shape", "84,7168,2304", "--on", "cuda/sm90", "--torch", "2.13.0", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert re.search(r"torch-v1 +wrong +", done.stdout)
+    assert re.search(r"torch-v2 +right", done.stdout)
+    assert "v1-b-scales-overrun" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_contract_prints_the_page_or_what_changes(tmp_path: Path) -> None:
+    page = conformance("contract", cwd=tmp_path)
+    between = ("--from", "2.10", "--to", "2.11", "--on", "cuda/sm90")
+    changed = conformance("contract", *between, "--json", cwd=tmp_path)
+
+    assert page.stdout.startswith("# Contract")
+    assert {change["new"] for change in json.loads(changed.stdout)} == {"compute", "wrong"}
+
+
+def test_list_says_what_is_owed_on_another_machine(tmp_path: Path) -> None:
+    done = conformance(
+        "list", "--profile", "quick", "--backend", "torch-v2", "--on", "rocm/gfx942", "--json", cwd=tmp_path
+    )
+
+    owed = [case["expected"].get("torch-v2") for case in json.loads(done.stdout)["cases"]]
+    assert set(owed) - {None} == {"refuse E5", "refuse", "right or refused"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("doctor", "--shape", "84,7168"), "a shape is M,N,K"),
+        (("doctor", "--on", "cdua/sm90"), "did you mean 'cuda'?"),
+        (("contract", "--from", "new"), "a version of torch is wanted"),
+        (("contract", "--json"), "name the torch to compare with in --from"),
+        (("list", "--on", "cuda/sm90"), "name one with --backend"),
+    ],
+)
+def test_what_describes_nothing_is_one_sentence(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = conformance(*arguments, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

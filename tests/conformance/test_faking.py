@@ -20,7 +20,7 @@ from conformance.backends.models import EmulatedSM90
 from conformance.backends.protocol import Backend
 from conformance.backends.torch_v1 import TorchV1
 from conformance.backends.torch_v2 import TorchV2
-from conformance.capabilities import Compute, Refuse, in_range
+from conformance.contract import Compute, Refuse
 from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import Ledger
 from conformance.evidence import evidence_for
@@ -32,6 +32,7 @@ from conformance.request import Request
 from conformance.scenarios import compiling
 from conformance.session import Session
 from conformance.verdict import CaseRecord
+from conformance.versions import in_range
 
 CPU = torch.device("cpu")
 RAGGED, WHOLE = "m5-n144-k400", "m64-n256-k512"

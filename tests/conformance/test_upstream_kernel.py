@@ -15,8 +15,8 @@ from torch import Tensor
 from cases import Problem
 from conformance.backends.padding import pad_rows, pad_scale_rows
 from conformance.backends.torch_v1 import TorchV1
+from conformance.contract.refusals import CPU_SCALING, CPU_TENSORWISE_ONLY
 from conformance.probe import Platform
-from conformance.refusals import CPU_SCALING, CPU_TENSORWISE_ONLY
 
 UPSTREAM = Problem(83, 576, 7168)
 HOPPER_ONLY = "DeepSeek-style (1x128, 128x128) block scaling on CUDA requires compute capability 90 (Hopper)."

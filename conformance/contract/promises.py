@@ -1,0 +1,61 @@
+"""What a call can be owed: a product, a refusal, one of the two, or nothing because there is no such call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.contract.refusals import Refusal
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A right product is owed. ``via`` names another recipe that the call is taken for.
+
+    ``may_decline``: nobody but the kernel itself knows what it implements, and it was not asked beforehand, so
+    NotImplementedError is an answer too.
+    """
+
+    via: str = ""
+    may_decline: bool = False
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """One of ``refusals`` is owed, or any exception where none is named; with nothing touched."""
+
+    refusals: tuple[Refusal, ...] = ()
+
+    def accepts(self, error: BaseException) -> bool:
+        """Whether ``error`` is such a refusal."""
+        return not self.refusals or any(refusal.matches(error) for refusal in self.refusals)
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.refusals)) or "a refusal"
+
+
+@dataclass(frozen=True)
+class RightOrRefused:
+    """Nothing is known here: a right product or any exception that leaves everything alone."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """The API does not exist in this torch: declared unsupported, with ``reason``."""
+
+    reason: str
+
+
+Promise = Compute | Refuse | RightOrRefused | Absent
+
+
+def describe_promise(promise: Promise) -> str:
+    """A promise as records spell it."""
+    match promise:
+        case Compute(via=via):
+            return f"{via.split(':')[0]}" if via else "compute"
+        case Refuse(refusals=refusals):
+            return " ".join(("refuse", "/".join(refusal.label for refusal in refusals))).rstrip()
+        case Absent():
+            return "absent"
+        case _:
+            return "right or refused"

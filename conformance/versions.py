@@ -1,0 +1,19 @@
+"""Ranges of versions, as packaging reads them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+
+@cache
+def in_range(version: str, specifiers: str) -> bool:
+    """Whether ``version`` lies in ``specifiers``; local parts (+cu130) are ignored, an unreadable version is not in."""
+    if not specifiers:
+        return True
+    try:
+        return SpecifierSet(specifiers).contains(Version(version).base_version, prereleases=True)
+    except InvalidVersion:
+        return False
