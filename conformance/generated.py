@@ -43,7 +43,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     from hypothesis import seed as seeded
 
     started = time.perf_counter()
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[Verdict, str]] = Counter()
     failures: list[CaseRecord] = []
 
     @seeded(f"{seed}/{drawing.batch.seed}")
@@ -64,7 +64,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
         # A draw need not show what it could; only failures that nobody foresaw count, and are shrunk.
         record = ledger.settle(case, record) if record.verdict == "failed" else record
         if not failures:
-            counts[record.verdict] += 1
+            counts[record.verdict, record.deviation] += 1
         if record.verdict == "failed":
             failures.append(record)
             raise _WrongError
@@ -78,7 +78,9 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     return _record(drawing, counts, failures, time.perf_counter() - started)
 
 
-def _record(drawing: Drawing, counts: Counter[str], failures: list[CaseRecord], seconds: float) -> CaseRecord:
+def _record(
+    drawing: Drawing, counts: Counter[tuple[Verdict, str]], failures: list[CaseRecord], seconds: float
+) -> CaseRecord:
     about: dict[str, Any] = {
         "id": drawing.batch.id,
         "backend": drawing.backend.name,
@@ -93,8 +95,7 @@ def _record(drawing: Drawing, counts: Counter[str], failures: list[CaseRecord], 
         # Hypothesis ends with the smallest failure it found.
         smallest = failures[-1]
         return replace(smallest, **{**about, "reproduce": smallest.id, "detail": f"{smallest.id}: {smallest.detail}"})
-    verdicts: tuple[Verdict, ...] = ("passed", "rejected", "known-deviation", "unsupported")
-    verdict = max(verdicts, key=lambda name: counts[name])
-    said = ", ".join(f"{count} {name}" for name, count in counts.most_common())
-    computed = counts["passed"] > 0
-    return CaseRecord(**about, verdict="passed" if computed else verdict, detail=said, computed=computed)
+    said = ", ".join(f"{count} {verdict}{name and f' ({name})'}" for (verdict, name), count in counts.most_common())
+    computed = counts["passed", ""] > 0
+    most: tuple[Verdict, str] = ("passed", "") if computed else counts.most_common(1)[0][0]
+    return CaseRecord(**about, verdict=most[0], deviation=most[1], detail=said, computed=computed)
