@@ -42,6 +42,11 @@ class Refuse:
         """Whether ``error`` is such a refusal."""
         return not self.refusals or any(refusal.matches(error) for refusal in self.refusals)
 
+    def is_reworded_in(self, error: BaseException) -> bool:
+        """Whether ``error`` is such a refusal but for its text, and no error of the device."""
+        known = type(error).__name__ in {name for refusal in self.refusals for name in refusal.types}
+        return known and not str(error).startswith("CUDA error:") and not self.accepts(error)
+
     def __str__(self) -> str:
         return " or ".join(map(str, self.refusals)) or "a refusal"
 
