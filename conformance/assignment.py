@@ -74,7 +74,7 @@ def describe_promise(promise: Promise) -> str:
         case Compute(via=via):
             return f"{via.split(':')[0]}" if via else "compute"
         case Refuse(refusals=refusals):
-            return " ".join(("refuse", "/".join(refusal.label for refusal in refusals))).rstrip()
+            return " ".join(("refuse", "/".join(dict.fromkeys(refusal.label for refusal in refusals)))).rstrip()
         case Absent():
             return "absent"
         case _:
