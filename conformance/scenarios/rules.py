@@ -16,7 +16,7 @@ from conformance.calling import Outcome, first_line, watch
 from conformance.evidence import Evidence
 from conformance.judge import judge
 from conformance.presentation import present
-from conformance.scenarios.spoiling import SPOILS
+from conformance.scenarios.spoiling import SENSES, SPOILS
 from conformance.tiers import Judgement, failed
 from conformance.trial import Finding, Trial
 from reference.blocks import BLOCK
@@ -67,13 +67,14 @@ class _Known(Evidence):
 
 
 def _of_what_is_left(case: Case, evidence: Evidence, raw: RawCall) -> tuple[Case, Evidence]:
-    """The case and its evidence where rows, columns or lanes were taken away, or a bias is added before the store."""
+    """The case and its evidence where something was taken away, has another sense, or a bias is added to the sum."""
     m, n, k = raw.A.shape[0], raw.B.shape[1], raw.A.shape[1]
     bias = raw.more.get("bias")
+    sense = SENSES.get(case.scenario.name)
     problem = replace(case.problem, m=m, n=n, k=k)
-    if problem == case.problem and bias is None:
+    if problem == case.problem and bias is None and sense is None:
         return case, evidence
-    left = Evidence(problem, _cut(evidence.operands, m, n, k))
+    left = Evidence(problem, _cut(sense(evidence.operands) if sense else evidence.operands, m, n, k))
     exact = left.exact if m and n and k else left.operands.As.new_zeros((m, n), dtype=torch.float64)
     if bias is not None and bias.numel() == n:
         exact = exact + bias.double()

@@ -27,6 +27,7 @@ from conformance.rule_table import TABLE, promise_of_rule
 from conformance.scenarios.rules import LONG, SHORT, waits_for_nothing
 from conformance.scenarios.spoiling import SPOILS
 from conformance.session import Session
+from conformance.summary import _failures
 from conformance.verdict import CaseRecord
 
 CPU = torch.device("cpu")
@@ -332,6 +333,31 @@ def test_a_changed_text_is_counted_in_the_headline_and_fails_nothing(judged: Jud
     )
     assert twice.sentence.endswith("2 refusals have another text")
     assert "contract" not in conclude([computed]).sentence
+
+
+class _TakesAnything(Hopper):
+    """Takes scales for what they are; its users may, where nobody has said what is owed."""
+
+    def v1(self, a: Tensor, b: Tensor, *, scale_a: Tensor, scale_b: Tensor, out_dtype: Any, **more: Any) -> Tensor:
+        blocks_of_rows = torch.arange(a.shape[0]) // 128
+        by_row = scale_a.float() if scale_a.shape[0] == a.shape[0] else scale_a[blocks_of_rows]
+        return self.product(a, b, by_row, scale_b.float(), more.get("bias")).to(out_dtype)
+
+
+@pytest.mark.parametrize(
+    "rule", ["scales-e8m0", "scales-bf16", "scales-fp64", "recipe-blocks-twice", "m-unpadded", "n-unaligned", "n-zero"]
+)
+def test_where_nothing_is_known_what_was_handed_over_is_what_is_judged(judged: Judged, rule: str) -> None:
+    record = judged("v1", case_of(rule), _TakesAnything(), Platform("xpu", "bmg", "2.13.0"))
+
+    assert (record.verdict, record.expected) == ("passed", "right or refused"), record.detail
+
+
+def test_a_changed_text_stands_in_the_summary(judged: Judged) -> None:
+    computed = judged("v1", case_of("bias-right"), Hopper()).to_json()
+    reworded = judged("v1", case_of("n-unaligned"), _OtherText()).to_json()
+
+    assert _failures([computed, reworded]) == [reworded]
 
 
 # When it comes
