@@ -150,7 +150,7 @@ def promise_of_rule(rule: str, api: str, platform: Platform, problem: Problem) -
 def _either(own: Promise, plain: Promise, rule: str) -> Promise:
     """What is owed where the check that refuses a plain call may come before or behind that of a rule."""
     if not isinstance(plain, Refuse):
-        return own if isinstance(plain, Compute) else RightOrRefused()
+        return own if isinstance(plain, Compute) else _unknown(rule)
     if isinstance(own, Refuse):
         return Refuse(tuple(dict.fromkeys((*own.refusals, *plain.refusals))))
     return plain if isinstance(own, Compute) and rule not in EMPTY else RightOrRefused()
@@ -161,4 +161,11 @@ def _without_line(platform: Platform, plain: Promise, rule: str) -> Promise:
     if platform.kind == "cpu" and in_range(platform.torch_version, ">=2.12"):
         return plain
     # What ROCm, Intel and Apple check first has not been seen.
-    return Refuse() if isinstance(plain, Refuse) and rule not in EMPTY else RightOrRefused()
+    return Refuse() if isinstance(plain, Refuse) and rule not in EMPTY else _unknown(rule)
+
+
+def _unknown(rule: str) -> Promise:
+    """What is owed where nobody has looked: a result of another dtype than any case has cannot even be judged."""
+    if rule in OUTS or rule == "out-of-other-dtype":
+        return Absent(f"nothing is known of rule/{rule} here")
+    return RightOrRefused()

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cases.operands import Operands
 from conformance.backends.padding import pad_columns
 from conformance.backends.raw import RawCall
 from reference.blocks import BLOCK
@@ -161,19 +160,3 @@ SPOILS: dict[str, Spoil] = {
     "a-offset-8": lambda call: replace(call, A=_in_wider(call.A, 8)),
 }
 """By the name of the rule. Where nothing is done, the problem itself is what the rule is about."""
-
-
-def _in_e8m0(given: Operands) -> Operands:
-    """Scales are powers of two, as far as they are then."""
-    one, other = (scale.to(torch.float8_e8m0fnu).float() for scale in (given.As, given.Bs))
-    return replace(given, As=one, Bs=other)
-
-
-def _one_a_block(given: Operands) -> Operands:
-    """All rows of a block have the A scales of its first one."""
-    rows = torch.arange(given.As.shape[0], device=given.As.device)
-    return replace(given, As=given.As[rows - rows % BLOCK])
-
-
-SENSES: dict[str, Callable[[Operands], Operands]] = {"scales-e8m0": _in_e8m0, "recipe-blocks-twice": _one_a_block}
-"""The rules that hand other scales over: what is multiplied where somebody takes them."""

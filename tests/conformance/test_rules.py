@@ -24,7 +24,7 @@ from conformance.execute import run_case
 from conformance.probe import Platform, probe
 from conformance.request import Request
 from conformance.rule_table import TABLE, promise_of_rule
-from conformance.scenarios.rules import LONG, SHORT, waits_for_nothing
+from conformance.scenarios.promptness import LONG, SHORT, waits_for_nothing
 from conformance.scenarios.spoiling import SPOILS
 from conformance.session import Session
 from conformance.summary import _failures
@@ -121,6 +121,8 @@ def test_what_is_owed_on_hopper(rule: str, v1: str, v2: str) -> None:
         (Platform("rocm", "gfx950", "2.12.0", "7.0"), "m-zero", "either", "either"),
         (Platform("xpu", "bmg", "2.11.0"), "as-row-major", "any", "any"),
         (Platform("xpu", "bmg", "2.13.0"), "fast-accum", "either", "either"),
+        (Platform("xpu", "bmg", "2.13.0"), "out-fp8", "absent", "absent"),
+        (Platform("xpu", "bmg", "2.11.0"), "out-fp8", "any", "any"),
         (Platform("mps", "arm64", "2.15.0"), "n-unaligned", "any", "any"),
         (Platform("cpu", "x86_64", "2.13.0"), "n-unaligned", "E8", "E8"),
         (Platform("cpu", "x86_64", "2.13.0"), "bias-short", "E8", "bias"),
@@ -221,6 +223,11 @@ class _WritesOut(Hopper):
         return super().v1(a, b, **more)
 
 
+class _IgnoresOut(Hopper):
+    def v1(self, a: Tensor, b: Tensor, **more: Any) -> Tensor:
+        return super().v1(a, b, **{**more, "out": None})
+
+
 class _OtherClass(Hopper):
     def multiples(self, error: type[Exception], m: int, n: int, k: int) -> None:
         super().multiples(NotImplementedError, m, n, k)
@@ -298,6 +305,7 @@ class _RefusesBias(Hopper):
         (_WritesFirst, "v1", "fast-accum", "failed", "memory-changed", "bytes of As were overwritten"),
         (_WritesOut, "v1", "out-of-other-dtype", "failed", "memory-changed", "the argument out was written to"),
         (_WritesOut, "v1", "out-given", "passed", "", ""),
+        (_IgnoresOut, "v1", "out-given", "failed", "out-not-used", "another tensor than `out`"),
         (_OtherClass, "v1", "n-unaligned", "failed", "wrong-refusal", "NotImplementedError"),
         (_OtherClass, "v2", "k-unaligned", "failed", "wrong-refusal", "NotImplementedError"),
         (_OtherText, "v1", "n-unaligned", "rejected", "contract-changed", "N must be a multiple of 16, got 248 came"),
