@@ -19,6 +19,7 @@ MARKS: dict[Kind, str] = {
     "relation": "metamorphic",
     "state": "determinism",
     "malformed": "contract",
+    "rule": "contract",
 }
 """The marker of each kind of scenario."""
 
@@ -77,6 +78,8 @@ class Case:
             return f"{self.family.name} has the seeds s0 to s{seeds - 1} here"
         if self.scenario.shares_scales and not self.family.may_share_scales:
             return f"{self.family.name} needs scales of its own in every row, and {self.scenario.prefix} shares them"
+        if self.scenario.kind == "rule" and self.tier != "exact":
+            return f"{self.scenario.prefix} takes values whose products are exact"
         return self.family.why_not(self.problem) or self.scenario.why_not(self.problem)
 
 

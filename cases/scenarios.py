@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cases.problem import Problem
+from cases.rules import RULES
 
-Kind = Literal["gemm", "layout", "relation", "state", "malformed"]
+Kind = Literal["gemm", "layout", "relation", "state", "malformed", "rule"]
 
 
 def _always(_: Problem) -> str | None:
@@ -23,8 +24,9 @@ class Scenario:
     """A way of asking for a product.
 
     ``gemm`` is one plain call. A ``layout`` hands the same operands over in other memory, a ``relation`` compares two
-    calls whose results must agree, a ``state`` watches many calls or their surroundings, and ``malformed`` operands are
-    to be refused, or taken in the one sense that they have. ``capability`` is what a
+    calls whose results must agree, a ``state`` watches many calls or their surroundings, ``malformed`` operands are to
+    be refused, or taken in the one sense that they have, and a ``rule`` spoils one thing in the raw call of one of
+    torch's own APIs. ``capability`` is what a
     backend may declare to have or not to have: undeclared, it may refuse. ``needs_gpu`` says that a CPU has nothing
     like it; ``why_not(problem)`` says why a problem has no such scenario, or None. ``shares_scales`` says that the
     operands are not those of a plain call: all rows have the scales of the first one, on both sides. ``meaningless``
@@ -47,6 +49,11 @@ class Scenario:
     def prefix(self) -> str:
         """How ids begin: ``gemm``, ``layout/a-rows-padded``."""
         return f"{self.kind}/{self.name}" if self.name else self.kind
+
+    @property
+    def refuses_by_itself(self) -> bool:
+        """Whether a refusal is this scenario's own, and none of the problem that a plain call shows as well."""
+        return self.kind in ("malformed", "rule")
 
 
 def _from(**least: int) -> Callable[[Problem], str | None]:
@@ -204,5 +211,8 @@ _MALFORMED = (
     Scenario("malformed", "scales-float64", "scales of float64 whose bytes are taken for float32", OPERAND_CHECKS),
     Scenario("malformed", "codes-as-bytes", "FP8 codes in uint8 that are taken for numbers", OPERAND_CHECKS),
 )
-SCENARIOS = {s.prefix: s for s in (PLAIN, *_LAYOUTS, *_RELATIONS, *_STATES, *_MALFORMED)}
+_RULES = tuple(
+    Scenario("rule", rule.name, rule.catches, needs_gpu=rule.needs_gpu, why_not=rule.why_not) for rule in RULES.values()
+)
+SCENARIOS = {s.prefix: s for s in (PLAIN, *_LAYOUTS, *_RELATIONS, *_STATES, *_MALFORMED, *_RULES)}
 """Every scenario by the way its ids begin."""

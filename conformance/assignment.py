@@ -9,6 +9,7 @@ from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
 from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
+from conformance.contract.rules import promise_of_rule
 from conformance.probe import Platform
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
@@ -68,6 +69,8 @@ class Assignment:
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
+    if case.scenario.kind == "rule":
+        return _of_rule(case, backend, platform)
     implemented, reason = backend.can_implement(case.problem)
     if not implemented:
         return Absent(f"{backend.name}: {reason}")
@@ -94,6 +97,13 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
     undeclared = scenario.capability and declared is None and not scenario.beside_plain
     unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
     return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain
+
+
+def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
+    """What a spoiled raw call is owed: the contract's word, and none of a kernel's own."""
+    if not backend.api:
+        return Absent(f"{case.scenario.prefix} is about calls of torch's own APIs, and {backend.name} is none")
+    return promise_of_rule(case.scenario.name, backend.api, platform, case.problem)
 
 
 def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:

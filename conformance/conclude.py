@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
+CHANGED = "contract-changed"
+"""The reason of a refusal in another text than is known."""
 EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
 
 
@@ -35,7 +37,14 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), ow
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}")
+    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_changed(lines)}")
+
+
+def _changed(lines: Sequence[dict[str, Any]]) -> str:
+    """What to add where texts of refusals are no longer those of the contract; nobody is wrong then."""
+    changed = sum(line.get("reason") == CHANGED for line in lines)
+    said = "1 refusal has" if changed == 1 else f"{changed} refusals have"
+    return f"; the contract changed: {said} another text" if changed else ""
 
 
 def _wrong(lines: Sequence[dict[str, Any]], counts: Counter[str], owing: Sequence[str]) -> list[str]:

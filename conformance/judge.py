@@ -38,6 +38,9 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
         return Judgement("rejected", detail=said)
     if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
         return failed("raised", said)
+    if isinstance(promise, Refuse) and promise.is_reworded_in(error):
+        # Nothing was computed and nothing is wrong: what changed is the contract, and whoever matches its texts.
+        return Judgement("rejected", "contract-changed", f"{said} came where {promise} was known")
     if isinstance(promise, Refuse) and not promise.accepts(error):
         return failed("wrong-refusal", f"{said} came where {promise} was owed")
     return Judgement("rejected", detail=said)

@@ -11,7 +11,7 @@ from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
 from conformance.backends.registry import load_backends
-from conformance.contract import Refuse
+from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import Ledger
@@ -76,7 +76,7 @@ class Session:
             for case in self.request.chosen_cases()
             for backend in self.backends
         )
-        return tuple(everything) if self.request.cases else tuple(_without_repeats(everything))
+        return tuple(everything) if self.request.cases else tuple(_without_repeats(filter(_has_sense, everything)))
 
     @cached_property
     def drawings(self) -> tuple[Drawing, ...]:
@@ -89,6 +89,11 @@ class Session:
         return tuple(drawing for drawing in drawings if self.request.cases or drawing.computes)
 
 
+def _has_sense(assignment: Assignment) -> bool:
+    """Whether there is anything to try, or to say: the rules of an API are nothing that another kernel lacks."""
+    return assignment.case.scenario.kind != "rule" or not isinstance(assignment.promise, Absent)
+
+
 def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
     """Drop what would only be refused again: a refusal depends on the problem, not on values, layouts or repeats.
 
@@ -99,7 +104,7 @@ def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
         scenario = assignment.case.scenario
         kept = scenario if scenario.beside_plain else PLAIN
         key = assignment.backend.name, assignment.case.problem, kept.prefix
-        if not isinstance(assignment.promise, Refuse) or scenario.kind == "malformed":
+        if not isinstance(assignment.promise, Refuse) or scenario.refuses_by_itself:
             # A call that is taken for another recipe is one plain call a case: nothing else of it is ours to judge.
             if not assignment.is_detour or scenario is PLAIN:
                 yield assignment

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from conformance.conclude import CHANGED
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -99,7 +101,9 @@ def _worst(group: Sequence[Line], key: str) -> str:
 
 
 def _failures(lines: Sequence[Line]) -> list[Line]:
-    return [line for line in lines if line["verdict"] in ("failed", "stale-deviation", "error")]
+    """What is wrong, and then what is only worded otherwise than the contract knows."""
+    wrong = [line for line in lines if line["verdict"] in ("failed", "stale-deviation", "error")]
+    return wrong + [line for line in lines if line.get("reason") == CHANGED and line not in wrong]
 
 
 def _failure(line: Line) -> str:

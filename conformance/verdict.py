@@ -13,7 +13,10 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Reason = Literal[
     "raised",  # an exception where a product was owed
     "accepted",  # a result where a refusal was owed
-    "wrong-refusal",  # another exception, or another text, than the contract knows
+    "wrong-refusal",  # an exception of another class than the contract knows, or an error of the device
+    "contract-changed",  # a refusal of the class that the contract knows, in another text: rejected, not failed
+    "refused-late",  # a refusal that came after work had been launched
+    "later-call-changed",  # a plain call after a refused one is not answered as it was before it
     "not-a-tensor",
     "wrong-shape",
     "wrong-dtype",

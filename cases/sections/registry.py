@@ -48,12 +48,13 @@ def fill(
     seeds: Iterable[int] = (0,),
     scenario: Scenario = PLAIN,
     recipe: str = RECIPES[0],
+    formats: tuple[str, str] = ("e4m3fn", "e4m3fn"),
 ) -> Iterator[Case]:
     """The buildable cases of one shape: every family, seed and output dtype, equal inputs together."""
     for family in families:
         for seed in seeds:
             for out in outs:
-                case = Case(Problem(*shape, out=out, recipe=recipe), FAMILIES[family], seed, scenario)
+                case = Case(Problem(*shape, out, recipe, *formats), FAMILIES[family], seed, scenario)
                 if case.why_not() is None:
                     yield case
 

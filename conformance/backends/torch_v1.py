@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_rows, pad_scale_rows, versions
+from conformance.backends.padding import versions
+from conformance.backends.raw import raw_v1
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -52,9 +53,4 @@ class TorchV1:
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     ) -> Tensor:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
-        rows = A.shape[0]
-        if A.is_cuda and torch.version.hip is None:
-            A, As = pad_rows(A, multiple=4), pad_scale_rows(As, multiple=4)
-        out = torch._scaled_mm(A, B.t(), scale_a=As, scale_b=Bs.t(), out_dtype=out_dtype)
-        result: Tensor = out[0] if isinstance(out, tuple) else out
-        return result[:rows]
+        return raw_v1((A, B, As, Bs), out_dtype)()[: A.shape[0]]

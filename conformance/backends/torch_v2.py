@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_columns, pad_rows, pad_scale_rows, versions
+from conformance.backends.padding import versions
+from conformance.backends.raw import raw_v2
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -42,22 +43,4 @@ class TorchV2:
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     ) -> Tensor:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
-        from torch.nn.functional import ScalingType, scaled_mm
-
-        rows = A.shape[0]
-        by_row, by_block = ScalingType.BlockWise1x128, ScalingType.BlockWise128x128
-        a_blocked, b_blocked = (side == "128x128" for side in recipe.split("-"))
-        if A.is_cuda:
-            A, As = (pad_rows(A, multiple=4), As if a_blocked else pad_scale_rows(As, multiple=4))
-        scale_a, scale_b = (_scale(s, blocked) for s, blocked in ((As, a_blocked), (Bs, b_blocked)))
-        kinds = (by_block if a_blocked else by_row, by_block if b_blocked else by_row)
-        out = scaled_mm(A, B.t(), scale_a, kinds[0], scale_b, kinds[1], output_dtype=out_dtype)
-        return out[:rows]
-
-
-def _scale(scale: Tensor, blocked: bool) -> Tensor:
-    """A scale as v2 wants it: by row [R, kb] column-major; by block transposed, K blocks padded to 4 except on XPU."""
-    if not blocked:
-        return scale.t().contiguous().t()
-    multiple = 1 if scale.device.type == "xpu" else 4
-    return pad_columns(scale, multiple=multiple).t()
+        return raw_v2((A, B, As, Bs), out_dtype, recipe)()[: A.shape[0]]

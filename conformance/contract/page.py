@@ -10,6 +10,8 @@ from conformance.contract.described import RELEASES, default_runtime, every_plat
 from conformance.contract.promises import Absent, Compute, Promise, Refuse, describe_promise
 from conformance.contract.refusals import Refusal
 from conformance.contract.row import APIS, EVIDENCE, Api, Row
+from conformance.contract.rules import TABLE as RULE_ROWS
+from conformance.contract.rules import RuleRow
 from conformance.contract.table import TABLE, promise_of
 from conformance.deviations.entry import Entry
 from conformance.deviations.ledger import shipped
@@ -53,6 +55,10 @@ def _lines() -> Iterator[str]:
     for api, call in APIS.items():
         yield f"### {api}: `{call}`\n"
         yield from _table(head, (_row(row) for row in TABLE if row.api == api))
+    yield "## Rules of a raw call\n"
+    yield "One thing in a call that is right otherwise is spoiled (`rule/*`, [cases](cases.md) says how). Where a plain"
+    yield "call is refused already, that check may come first. The first line that applies decides.\n"
+    yield from _table(("rules", "API", "platform", "torch", "owed", "known by", "source"), map(_rule, RULE_ROWS))
     yield "## Known deviations\n"
     yield "From `cases/deviations.toml`; [deviations](deviations.md) explains the entries and how to add your own.\n"
     yield from _table(("id", "backend", "where", "observed", "evidence", "source"), map(_deviation, shipped()))
@@ -104,6 +110,12 @@ def _row(row: Row) -> tuple[str, ...]:
     )
 
 
+def _rule(row: RuleRow) -> tuple[str, ...]:
+    rules = ", ".join(map(_code, row.rules))
+    torch = _code(row.torch) or "all"
+    return rules, row.api, row.kind, torch, describe_promise(row.promise), row.evidence, row.source
+
+
 def _deviation(entry: Entry) -> tuple[str, ...]:
     where = [*entry.where.platform, *entry.where.arch]
     versions = {**entry.where.versions}
@@ -114,7 +126,8 @@ def _deviation(entry: Entry) -> tuple[str, ...]:
 
 
 def _code(text: str) -> str:
-    return f"`{text}`" if text else ""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text}{fence}" if text else ""
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -29,6 +29,11 @@ class Refuse:
         """Whether ``error`` is such a refusal."""
         return not self.refusals or any(refusal.matches(error) for refusal in self.refusals)
 
+    def is_reworded_in(self, error: BaseException) -> bool:
+        """Whether ``error`` is such a refusal but for its text, and no error of the device."""
+        known = type(error).__name__ in {name for refusal in self.refusals for name in refusal.types}
+        return known and not str(error).startswith("CUDA error:") and not self.accepts(error)
+
     def __str__(self) -> str:
         return " or ".join(map(str, self.refusals)) or "a refusal"
 
@@ -54,7 +59,7 @@ def describe_promise(promise: Promise) -> str:
         case Compute(via=via):
             return f"{via.split(':')[0]}" if via else "compute"
         case Refuse(refusals=refusals):
-            return " ".join(("refuse", "/".join(refusal.label for refusal in refusals))).rstrip()
+            return " ".join(("refuse", "/".join(dict.fromkeys(refusal.label for refusal in refusals)))).rstrip()
         case Absent():
             return "absent"
         case _:

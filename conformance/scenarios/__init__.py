@@ -22,6 +22,10 @@ def perform(trial: Trial) -> Finding:
             operands = MALFORMED[scenario.name](trial.operands)
             outcome = trial.call(present(operands))
             return Finding.of(trial.judge(outcome), outcome)
+        case "rule":
+            from conformance.scenarios.rules import perform_rule
+
+            return perform_rule(trial)
         case _:
             presented = present(trial.operands, scenario.name, out_dtype=trial.problem.out_dtype)
             outcome = trial.call(presented)

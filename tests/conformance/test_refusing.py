@@ -48,7 +48,9 @@ def judged(subject: object) -> CaseRecord:
     [
         (Pretending(OWED), "rejected", ""),
         (Pretending(RuntimeError(str(OWED))), "failed", "wrong-refusal"),
-        (Pretending(ValueError("no")), "failed", "wrong-refusal"),
+        (Pretending(ValueError("no")), "rejected", "contract-changed"),
+        (Pretending(NotImplementedError("no")), "failed", "wrong-refusal"),
+        (Pretending(ValueError("CUDA error: an illegal memory access")), "failed", "wrong-refusal"),
         (Pretending(None), "failed", "accepted"),
         (Pretending(OWED, touch=True), "failed", "memory-changed"),
     ],
