@@ -31,7 +31,12 @@ class Assignment:
 
     @property
     def claim(self) -> Claim | None:
-        """The arithmetic to hold results to: the backend's own, or SM90 where torch is expected to show it."""
+        """The arithmetic to hold results to: the backend's own, or SM90 where torch is expected to show it.
+
+        None where one scale covers all of K: an arithmetic says how K blocks are promoted, and there are none.
+        """
+        if self.case.problem.has_whole_scales:
+            return None
         if self.backend.arithmetic is not None:
             return Claim(self.backend.arithmetic, "bound" if self.backend.is_model else "declared")
         if self.backend.api and self.platform.path == "sm90":
@@ -41,7 +46,7 @@ class Assignment:
 
     @property
     def computes(self) -> bool:
-        """Whether a product through block scales may come, so that there is something to compare and to repeat."""
+        """Whether a product through the scales asked for may come, so that there is something to repeat."""
         return isinstance(self.promise, Compute | RightOrRefused) and not self.is_detour
 
     @property
@@ -60,6 +65,7 @@ class Assignment:
             "path": self.platform.path,
             "expected": describe_promise(self.promise),
             "check": self.case.check,
+            "recipe": self.case.problem.recipe,
             "model": self.backend.is_model,
             "holds": judgement.holds,
             "measured": judgement.measured,
@@ -81,6 +87,8 @@ def describe_promise(promise: Promise) -> str:
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
+    if case.problem.recipe not in backend.recipes:
+        return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
     implemented, reason = backend.can_implement(case.problem)
     if not implemented:
         return Absent(f"{backend.name}: {reason}")

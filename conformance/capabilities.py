@@ -1,4 +1,4 @@
-"""What PyTorch promises for block-scaled FP8, by API, platform and version: the one table that expectations, marks
+"""What PyTorch promises for scaled FP8, by API, platform and version: the one table that expectations, marks
 and the doctor are derived from.
 """
 
@@ -13,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from cases import Problem
+from cases.problem import BLOCK_RECIPES, RECIPES, WHOLE_RECIPES
 from conformance import refusals
 from conformance.probe import Platform
 from conformance.refusals import Refusal
@@ -85,11 +86,13 @@ class Row:
     torch: str = ""
     runtime: str = ""
     problems: Callable[[Problem], bool] = _any_problem
+    recipes: tuple[str, ...] = BLOCK_RECIPES
 
     def applies(self, api: str, platform: Platform, problem: Problem) -> bool:
         """Whether this line speaks of ``problem`` through ``api`` on ``platform``."""
         return (
             (self.api, self.kind) == (api, platform.kind)
+            and problem.recipe in self.recipes
             and (self.archs is None or platform.arch in self.archs)
             and in_range(platform.torch_version, self.torch)
             and in_range(platform.runtime, self.runtime)
@@ -134,13 +137,16 @@ TABLE: tuple[Row, ...] = (
     Row("v1", "cpu", TENSORWISE, "measured", problems=_one_scale_each),
     Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", torch="<2.12"),
     Row("v1", "cpu", _refuse(refusals.CPU_SCALING), "measured"),
+    Row("v1", "cpu", Compute(), "measured", torch=">=2.12", recipes=WHOLE_RECIPES),
+    Row("v1", "cpu", Compute(), "read", torch=">=2.8", recipes=("tensorwise",)),
+    Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", torch=">=2.8,<2.12", recipes=("rowwise",)),
     Row("v1", "mps", _refuse(refusals.NO_KERNEL), "read"),
     # v2, torch.nn.functional.scaled_mm: the recipe is told
-    Row("v2", "cuda", NO_V2, "read", torch="<2.10"),
-    Row("v2", "rocm", NO_V2, "read", torch="<2.10"),
-    Row("v2", "xpu", NO_V2, "read", torch="<2.10"),
-    Row("v2", "cpu", NO_V2, "read", torch="<2.10"),
-    Row("v2", "mps", NO_V2, "read", torch="<2.10"),
+    Row("v2", "cuda", NO_V2, "read", torch="<2.10", recipes=RECIPES),
+    Row("v2", "rocm", NO_V2, "read", torch="<2.10", recipes=RECIPES),
+    Row("v2", "xpu", NO_V2, "read", torch="<2.10", recipes=RECIPES),
+    Row("v2", "cpu", NO_V2, "read", torch="<2.10", recipes=RECIPES),
+    Row("v2", "mps", NO_V2, "read", torch="<2.10", recipes=RECIPES),
     Row("v2", "cuda", _refuse(refusals.ARCH), "read", archs=SM80),
     Row("v2", "cuda", _refuse(refusals.OLD_CUBLAS), "read", archs=SM90, runtime="<12.9"),
     Row("v2", "cuda", Compute(), "measured", archs=SM90),
@@ -149,7 +155,8 @@ TABLE: tuple[Row, ...] = (
     Row("v2", "rocm", _refuse(refusals.ROCM), "read", archs=GFX950),
     Row("v2", "xpu", _refuse(refusals.SCALING_V2), "read", torch="<2.13"),
     Row("v2", "xpu", Compute(), "read"),
-    Row("v2", "cpu", _refuse(refusals.NO_KERNEL), "read", torch="<2.12"),
+    Row("v2", "cpu", _refuse(refusals.NO_KERNEL), "read", torch="<2.12", recipes=RECIPES),
+    Row("v2", "cpu", Compute(), "measured", recipes=WHOLE_RECIPES),
     Row("v2", "cpu", _refuse(refusals.CPU_SCALING), "measured"),
     Row("v2", "mps", _refuse(refusals.NO_KERNEL), "read", torch="<2.15"),
     Row("v2", "mps", _refuse(refusals.MPS_V2), "read"),

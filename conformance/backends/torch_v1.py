@@ -1,4 +1,5 @@
-"""`torch-v1`: exactly the calls of the upstream kernel BlockWiseTorchFP8ScaledMMLinearKernel.
+"""`torch-v1`: exactly the calls of the upstream kernel BlockWiseTorchFP8ScaledMMLinearKernel, and those of torch's
+own tensor-wise and row-wise scaling, for which upstream has other kernels.
 
 Source: vLLM 0.33.0, model_executor/kernels/linear/scaled_mm/pytorch.py (vllm-project/vllm#49932).
 """
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_rows, pad_scale_rows, versions
+from cases.problem import RECIPES, WHOLE_RECIPES
+from conformance.backends.padding import one_column, pad_rows, pad_scale_rows, versions
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ class TorchV1:
     """``torch._scaled_mm`` as upstream calls it: M padded to 4 on CUDA, scales column-major, B scales unpadded."""
 
     name = "torch-v1"
+    recipes = RECIPES
     capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v1"
 
@@ -40,7 +43,12 @@ class TorchV1:
         return True, None
 
     def can_implement(self, problem: Problem) -> Answer:
-        """Upstream's answer, which looks at the quantisation alone and at no shape."""
+        """Upstream's answer, which looks at the quantisation alone and at no shape.
+
+        Where one scale covers all of K nobody asks this kernel of upstream's: whatever torch has is torch's own word.
+        """
+        if problem.has_whole_scales:
+            return True, None
         activations, weights = problem.recipe.split("-")
         if activations != "1x128":
             return False, "requires 1x128 activation quantization."
@@ -53,7 +61,9 @@ class TorchV1:
     ) -> Tensor:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
         rows = A.shape[0]
-        if A.is_cuda and torch.version.hip is None:
+        if recipe in WHOLE_RECIPES:
+            As, Bs = one_column(As), one_column(Bs)
+        elif A.is_cuda and torch.version.hip is None:
             A, As = pad_rows(A, multiple=4), pad_scale_rows(As, multiple=4)
         out = torch._scaled_mm(A, B.t(), scale_a=As, scale_b=Bs.t(), out_dtype=out_dtype)
         result: Tensor = out[0] if isinstance(out, tuple) else out

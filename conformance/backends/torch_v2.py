@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_columns, pad_rows, pad_scale_rows, versions
+from cases.problem import RECIPES, WHOLE_RECIPES
+from conformance.backends.padding import one_column, pad_columns, pad_rows, pad_scale_rows, versions
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class TorchV2:
     """``torch.nn.functional.scaled_mm`` with the recipe told; 128x128 scales are [kb padded to 4, blocks]."""
 
     name = "torch-v2"
+    recipes = RECIPES
     capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v2"
 
@@ -33,8 +35,8 @@ class TorchV2:
         return False, "block-scaled scaled_mm requires CUDA with compute capability 90 (Hopper), or XPU."
 
     def can_implement(self, problem: Problem) -> Answer:
-        """Every recipe, for e4m3fn on both sides: v2 checks that."""
-        if (problem.a, problem.b) != ("e4m3fn", "e4m3fn"):
+        """Every recipe, those of blocks for e4m3fn on both sides: v2 checks that."""
+        if not problem.has_whole_scales and (problem.a, problem.b) != ("e4m3fn", "e4m3fn"):
             return False, "block scales in scaled_mm require float8_e4m3fn on both sides."
         return True, None
 
@@ -44,6 +46,9 @@ class TorchV2:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
         from torch.nn.functional import ScalingType, scaled_mm
 
+        if recipe in WHOLE_RECIPES:
+            kind = ScalingType.TensorWise if recipe == "tensorwise" else ScalingType.RowWise
+            return scaled_mm(A, B.t(), one_column(As), kind, one_column(Bs).t(), kind, output_dtype=out_dtype)
         rows = A.shape[0]
         by_row, by_block = ScalingType.BlockWise1x128, ScalingType.BlockWise128x128
         a_blocked, b_blocked = (side == "128x128" for side in recipe.split("-"))
