@@ -52,7 +52,7 @@ class Assignment:
     @property
     def is_detour(self) -> bool:
         """Whether the call is taken for another recipe, so that its product says nothing of block scales."""
-        return isinstance(self.promise, Compute) and bool(self.promise.via)
+        return isinstance(self.promise, Compute | RightOrRefused) and bool(self.promise.via)
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
         """The record of ``judgement``."""
@@ -114,7 +114,7 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
         return _disclaimed(case, backend)
     undeclared = scenario.capability and declared is None and not scenario.beside_plain
     unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
-    return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain
+    return RightOrRefused(plain.via) if undeclared or unannounced or problem.m == 0 else plain
 
 
 def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:

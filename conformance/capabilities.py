@@ -49,7 +49,9 @@ class Refuse:
 
 @dataclass(frozen=True)
 class RightOrRefused:
-    """Nothing is known here: a right product or any exception that leaves everything alone."""
+    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`."""
+
+    via: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cases.problem import WHOLE_RECIPES
+
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
 EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
+
+BLOCKS = "block scales"
+REMEDY = "add --backend emulated-sm90, or --require the path whose refusal you test"
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), ow
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}")
+    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_computed(lines)}")
 
 
 def _wrong(lines: Sequence[dict[str, Any]], counts: Counter[str], owing: Sequence[str]) -> list[str]:
@@ -67,8 +72,29 @@ def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Seque
     if missing:
         return f"required but not exercised here: {', '.join(missing)}"
     if not require and not any(line.get("computed") for line in lines):
-        return "no product was computed; add --backend emulated-sm90, or --require the path whose refusal you test"
+        return f"no product was computed; {REMEDY}"
+    blocks = [line for line in lines if _scales_of(line) == BLOCKS]
+    if not require and blocks and not any(line.get("computed") for line in blocks):
+        return f"no block-scaled product was computed{_computed(lines)}; {REMEDY}"
     return ""
+
+
+def _scales_of(line: dict[str, Any]) -> str:
+    """The recipe of a case where one scale covers all of K, and `BLOCKS` for all the others."""
+    recipe: str = line.get("recipe", "")
+    return recipe if recipe in WHOLE_RECIPES else BLOCKS
+
+
+def _computed(lines: Sequence[dict[str, Any]]) -> str:
+    """Who computed what, where it was not block scales alone: nobody has to take one for the other."""
+    backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *WHOLE_RECIPES)}
+    for line in lines:
+        if line.get("computed"):
+            backends[_scales_of(line)][line["backend"]] = None
+    if not any(backends[kind] for kind in WHOLE_RECIPES):
+        return ""
+    told = [f"{kind} by {' and '.join(names)}" for kind, names in backends.items() if names]
+    return f" (computed: {', '.join(told)})"
 
 
 def _listed(counts: Counter[str]) -> str:
