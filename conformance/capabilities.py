@@ -141,7 +141,7 @@ TABLE: tuple[Row, ...] = (
     Row("v1", "cpu", _refuse(refusals.CPU_SCALING), "measured"),
     Row("v1", "cpu", Compute(), "measured", torch=">=2.12", recipes=WHOLE_RECIPES),
     Row("v1", "cpu", Compute(), "read", torch=">=2.8", recipes=("tensorwise",)),
-    Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", torch=">=2.8,<2.12", recipes=("rowwise",)),
+    Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "derived", torch=">=2.8,<2.12", recipes=("rowwise",)),
     Row("v1", "mps", _refuse(refusals.NO_KERNEL), "read"),
     # v2, torch.nn.functional.scaled_mm: the recipe is told
     Row("v2", "cuda", NO_V2, "read", torch="<2.10", recipes=RECIPES),
