@@ -90,7 +90,7 @@ def _computed(lines: Sequence[dict[str, Any]]) -> str:
     backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *WHOLE_RECIPES)}
     for line in lines:
         if line.get("computed"):
-            backends[_scales_of(line)][line["backend"]] = None
+            backends[_scales_of(line)][line.get("backend", "")] = None
     if not any(backends[kind] for kind in WHOLE_RECIPES):
         return ""
     told = [f"{kind} by {' and '.join(names)}" for kind, names in backends.items() if names]
