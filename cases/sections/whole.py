@@ -13,8 +13,8 @@ from cases.shapes import SMALL, Shape
 SCALES = ("odd-scales", "full-scales", "signed-scales", "wide-scales")
 CODES = ("subnormal-codes", "zero-blocks", "positive-codes", "quantised-outliers")
 RAGGED: Shape = SMALL[0]
-OTHERS: tuple[Shape, ...] = ((83, 272, 640), (1, 16, 128), (17, 112, 1168), (130, 256, 272), (0, 16, 144))
-"""M beyond a tile and odd, one of everything, K beyond 1024, whole N blocks, and no row at all."""
+OTHERS: tuple[Shape, ...] = ((83, 272, 640), (1, 16, 128), (17, 112, 1168), (130, 256, 272))
+"""M beyond a tile and odd, one of everything, K beyond 1024, whole N blocks."""
 CALLED = ("repeat", "interleaved", "same-pointers", "kept-results", "restrided", "batch-invariance", "fake")
 AT_ONCE = (
     "layout/scales-strided",
@@ -43,20 +43,21 @@ def _values(recipe: str) -> Iterator[Graded]:
     for i, family in enumerate((*ORDINARY, *SCALES, *CODES)):
         level = STANDARD if family in CODES else QUICK
         yield from graded(level, fill(RAGGED, (family,), (OUTS[i % 3],), recipe=recipe))
-        yield from graded(STANDARD, fill(RAGGED, (family,), (OUTS[(i + 1) % 3],), seeds=(1,), recipe=recipe))
+        again = FULL if family in CODES else STANDARD
+        yield from graded(again, fill(RAGGED, (family,), (OUTS[(i + 1) % 3],), seeds=(1,), recipe=recipe))
     for i, shape in enumerate(OTHERS):
         families = (*ORDINARY, SCALES[i % 4])
         yield from graded(STANDARD, fill(shape, families, (OUTS[i % 3],), seeds=(i,), recipe=recipe))
         yield from graded(FULL, fill(shape, (*families, *CODES), OUTS, seeds=range(3), recipe=recipe))
+    yield from graded(STANDARD, fill((0, 16, 144), ("tagged-integers",), OUTS, recipe=recipe))
     yield from graded(STANDARD, fill((2, 16, 144), ("one-scale",), ("fp32",), seeds=range(18), recipe=recipe))
     yield from graded(STANDARD, fill(RAGGED, ("one-nan",), ("fp32",), seeds=(0, 1, 6, 15), recipe=recipe))
     yield from graded(STANDARD, fill((104, 208, 128), ("overflow",), ("fp16",), recipe=recipe))
 
 
 def _scenarios(recipe: str) -> Iterator[Scenario]:
-    """Layouts where there is more than one scale a side; relations, some states, malformed operands."""
+    """Relations, some states, malformed operands; every layout where there is more than one scale a side."""
     for scenario in SCENARIOS.values():
-        of_scales = "scales" in scenario.name or scenario.name.startswith(("as-", "bs-"))
-        wanted = scenario.kind == "relation" or (scenario.kind == "state" and scenario.name in CALLED)
-        if wanted or (scenario.kind in ("layout", "malformed") and (recipe == "rowwise" or not of_scales)):
+        wanted = scenario.kind in ("relation", "malformed") or (scenario.kind == "state" and scenario.name in CALLED)
+        if wanted or (scenario.kind == "layout" and (recipe == "rowwise" or scenario.prefix in AT_ONCE)):
             yield scenario
