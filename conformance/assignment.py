@@ -54,6 +54,16 @@ class Assignment:
         """Whether the call is taken for another recipe, so that its product says nothing of block scales."""
         return isinstance(self.promise, Compute | RightOrRefused) and bool(self.promise.via)
 
+    @property
+    def repeats_bits(self) -> bool:
+        """Whether the bits of a result belong into a digest.
+
+        CPU libraries cut a sum over all of K in shares for their threads, whose number changes what is rounded
+        (measured: `torch._scaled_mm` of torch 2.13.0 with one thread and with two).
+        """
+        shared = self.case.problem.has_whole_scales and self.platform.kind == "cpu" and self.case.tier != "exact"
+        return self.backend.deterministic and not shared
+
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
         """The record of ``judgement``."""
         fields: dict[str, object] = {

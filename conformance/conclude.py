@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cases.problem import WHOLE_RECIPES
-
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
 EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
 
@@ -82,16 +80,23 @@ def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Seque
 def _scales_of(line: dict[str, Any]) -> str:
     """The recipe of a case where one scale covers all of K, and `BLOCKS` for all the others."""
     recipe: str = line.get("recipe", "")
-    return recipe if recipe in WHOLE_RECIPES else BLOCKS
+    return recipe if recipe in _whole_recipes() else BLOCKS
+
+
+def _whole_recipes() -> tuple[str, ...]:
+    # Not before the command line has kept a user's own `cases` folder out of the way.
+    from cases.problem import WHOLE_RECIPES
+
+    return WHOLE_RECIPES
 
 
 def _computed(lines: Sequence[dict[str, Any]]) -> str:
     """Who computed what, where it was not block scales alone: nobody has to take one for the other."""
-    backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *WHOLE_RECIPES)}
+    backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *_whole_recipes())}
     for line in lines:
         if line.get("computed"):
             backends[_scales_of(line)][line.get("backend", "")] = None
-    if not any(backends[kind] for kind in WHOLE_RECIPES):
+    if not any(backends[kind] for kind in _whole_recipes()):
         return ""
     told = [f"{kind} by {' and '.join(names)}" for kind, names in backends.items() if names]
     return f" (computed: {', '.join(told)})"

@@ -31,7 +31,7 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
         seconds=round(time.perf_counter() - started, 4),
         input_digest=trial.evidence.operands.digest,
         output_digest=digest_of(finding.output) if finding.output is not None else "",
-        deterministic=assignment.backend.deterministic,
+        deterministic=assignment.repeats_bits,
     )
 
 

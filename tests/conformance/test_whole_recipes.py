@@ -239,6 +239,16 @@ def test_torch_on_this_cpu_is_right(subject: type, case: Any) -> None:
 # What a run says.
 
 
+def test_digests_leave_out_the_bits_that_threads_change() -> None:
+    ids = ("rowwise/m5-n144-k400/fp32/uniform-codes", "rowwise/m5-n144-k400/fp32/tagged-integers")
+    blocks = "1x128-128x128/m5-n144-k400/fp32/uniform-codes"
+    backend = Backend(TorchV1(), spec="test")
+
+    actual = [Assignment.of(parse_case(f"gemm/{text}/s0"), backend, CPU).repeats_bits for text in (*ids, blocks)]
+
+    assert actual == [False, True, True]
+
+
 def line(recipe: str, *, computed: bool, backend: str = "torch-v1") -> dict[str, Any]:
     return {"verdict": "passed", "path": "cpu", "backend": backend, "recipe": recipe, "computed": computed}
 
