@@ -26,10 +26,18 @@ ODD_SCALE = (1 << 12) - 1
 """Largest mantissa of `odd-scales`."""
 
 
+EXACT_UNIT = 1 << 14
+"""The same for the sums of a matrix unit, which adds up a K block, or all of K where one scale covers it."""
+
+
 def _too_large(largest: int) -> str | None:
     if largest <= EXACT_SUM:
         return None
     return f"its partial sums reach {largest}, above 2^24, so float32 no longer holds every one of them"
+
+
+def _too_large_for_units(largest: int) -> str:
+    return f"its sums over K reach {largest}, above 2^14, which units that never promote do not hold"
 
 
 def scale_limit(problem: Problem) -> int:
@@ -39,18 +47,24 @@ def scale_limit(problem: Problem) -> int:
 
 def tagged(problem: Problem) -> str | None:
     """Ternary data under tags."""
+    if problem.has_whole_scales and problem.k > EXACT_UNIT:
+        return _too_large_for_units(problem.k)
     return _too_large(128 * scale_limit(problem) ** 2 * problem.k_blocks)
 
 
 def integer_limits(problem: Problem) -> tuple[int, int]:
     """Largest integer code of A and of B in `integer-codes`; zero where there are too many K blocks for any."""
     product = EXACT_SUM // (128 * SPREAD * problem.k_blocks)
+    if problem.has_whole_scales:
+        product = min(product, EXACT_UNIT // problem.k)
     a = min(WHOLE[problem.a], isqrt(product))
     return a, min(WHOLE[problem.b], product // max(a, 1))
 
 
 def integer_codes(problem: Problem) -> str | None:
     """Codes of 1 at least."""
+    if problem.has_whole_scales and problem.k > EXACT_UNIT:
+        return _too_large_for_units(problem.k)
     return _too_large(128 * SPREAD * problem.k_blocks)
 
 
@@ -67,16 +81,30 @@ def _subnormal_sum(problem: Problem, limit: int) -> int:
 
 def subnormal_codes(problem: Problem) -> str | None:
     """Multiples of the smallest subnormal against codes up to 2, under tags."""
+    codes = 2 * max(SUBNORMALS[problem.a][0], SUBNORMALS[problem.b][0])
+    if problem.has_whole_scales and problem.k * codes > EXACT_UNIT:
+        return _too_large_for_units(problem.k * codes)
     return _too_large(_subnormal_sum(problem, subnormal_scale_limit(problem)))
 
 
 def odd_scales(problem: Problem) -> str | None:
     """Ternary data, scales of 12 bits on one side and of two neighbouring powers of two on the other."""
+    if problem.has_whole_scales and problem.k > EXACT_UNIT:
+        return _too_large_for_units(problem.k)
     return _too_large(128 * ODD_SCALE * 2 * problem.k_blocks)
+
+
+def zero_blocks(problem: Problem) -> str | None:
+    """Ternary data under tags, blocks of zeros among others."""
+    if problem.recipe == "tensorwise":
+        return "its block of zeros would be all of an operand"
+    return tagged(problem)
 
 
 def one_scale(problem: Problem) -> str | None:
     """Ones, and one scale up to the number of K blocks and 1."""
+    if problem.has_whole_scales and problem.k > EXACT_UNIT:
+        return _too_large_for_units(problem.k)
     largest = 128 * (2 * problem.k_blocks + 1)
     if problem.out == "fp16" and largest > 65504:
         return f"its results reach {largest}, beyond float16"

@@ -73,7 +73,7 @@ _EXACT = (
     Family(
         "zero-blocks",
         "exact",
-        conditions.tagged,
+        conditions.zero_blocks,
         "blocks of zeros of either sign whose large scale leaks",
         may_share_scales=False,
     ),

@@ -78,10 +78,10 @@ def scales(problem: Problem) -> int:
 
 
 def edited_scale(problem: Problem, seed: int) -> tuple[str, int, int]:
-    """The scale that the seed edits, as operand, row and K block: every one of As in turn, then every one of Bs."""
+    """The scale that the seed edits, as operand, row and place in K: every one of As in turn, then every one of Bs."""
     of_a = math.prod(_shape(problem, "As"))
     operand, index = ("As", seed) if seed < of_a else ("Bs", seed - of_a)
-    return operand, *divmod(index, problem.k_blocks)
+    return operand, *divmod(index, problem.k_scales)
 
 
 def note_edited_scale(problem: Problem, seed: int) -> str:
@@ -89,7 +89,10 @@ def note_edited_scale(problem: Problem, seed: int) -> str:
     return f"the one edited scale is {_named(problem, *edited_scale(problem, seed))}"
 
 
-def _per_scale(problem: Problem, operand: str) -> int:
+def _per_scale(problem: Problem, operand: str) -> int | None:
+    """Rows of codes that share a scale, None where all do."""
+    if problem.has_whole_scales:
+        return 1 if problem.recipe == "rowwise" else None
     side = problem.recipe.split("-")[0 if operand[0] == "A" else 1]
     return 1 if side.startswith("1x") else 128
 
@@ -98,11 +101,17 @@ def _shape(problem: Problem, operand: str) -> tuple[int, int]:
     rows = problem.m if operand[0] == "A" else problem.n
     if operand in ("A", "B"):
         return rows, problem.k
-    return -(-rows // _per_scale(problem, operand)), problem.k_blocks
+    per_scale = _per_scale(problem, operand)
+    return -(-rows // per_scale) if per_scale else 1, problem.k_scales
 
 
 def _named(problem: Problem, operand: str, row: int, column: int | None) -> str:
     if operand in ("A", "B"):
         return f"{operand}[row {row}, {'every k' if column is None else f'k {column}'}]"
-    what = "row" if _per_scale(problem, operand) == 1 else f"{'M' if operand == 'As' else 'N'} block"
+    per_scale = _per_scale(problem, operand)
+    if per_scale is None:
+        return operand
+    what = "row" if per_scale == 1 else f"{'M' if operand == 'As' else 'N'} block"
+    if problem.has_whole_scales:
+        return f"{operand}[{what} {row}]"
     return f"{operand}[{what} {row}, {'every K block' if column is None else f'K block {column}'}]"

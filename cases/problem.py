@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 OUT_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Output dtypes by their short name in case ids."""
-RECIPES = ("1x128-128x128", "128x128-1x128", "1x128-1x128")
+BLOCK_RECIPES = ("1x128-128x128", "128x128-1x128", "1x128-1x128")
+"""One scale for each K block of 128: what kernels are given that say nothing of recipes."""
+WHOLE_RECIPES = ("tensorwise", "rowwise")
+"""One scale for all of K."""
+RECIPES = (*BLOCK_RECIPES, *WHOLE_RECIPES)
 OPERAND_FORMATS = ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")
 
 
@@ -56,6 +60,16 @@ class Problem:
     def n_blocks(self) -> int:
         """Number of N blocks, the last one maybe ragged."""
         return -(-self.n // 128)
+
+    @property
+    def has_whole_scales(self) -> bool:
+        """Whether one scale covers all of K, so that kernels may add up all of it at once."""
+        return self.recipe in WHOLE_RECIPES
+
+    @property
+    def k_scales(self) -> int:
+        """Number of scales along K: one for every K block, or one."""
+        return 1 if self.has_whole_scales else self.k_blocks
 
     @property
     def is_aligned(self) -> bool:

@@ -69,6 +69,24 @@ def _from(**least: int) -> Callable[[Problem], str | None]:
     return why_not
 
 
+def _of_blocks(why_not: Callable[[Problem], str | None]) -> Callable[[Problem], str | None]:
+    """``why_not``, and K has blocks with scales of their own."""
+
+    def condition(problem: Problem) -> str | None:
+        if problem.has_whole_scales:
+            return f"it is about K blocks, and {problem.recipe} scales have none"
+        return why_not(problem)
+
+    return condition
+
+
+def _of_n_blocks(problem: Problem) -> str | None:
+    """There is a row, and more than one scale of B."""
+    if problem.recipe == "tensorwise":
+        return "it is about N blocks, and tensorwise scales have none"
+    return _from()(problem)
+
+
 STRIDED, OUT, GRAPHS = "strided_operands", "out", "graph_capture"
 DETERMINISM, INVARIANCE, COMPILE = "determinism", "batch_invariance", "compile"
 OPERAND_CHECKS = "operand_checks"
@@ -133,12 +151,14 @@ _RELATIONS = (
         "relation", "move-power-of-two", "a scale whose exponent is lost: 2^e moved from A to B scales", why_not=_from()
     ),
     Scenario("relation", "scale-row", "a row whose result does not follow its scales", why_not=_from()),
-    Scenario("relation", "scale-n-block", "an N block whose result does not follow its scales", why_not=_from()),
-    Scenario("relation", "zero-block", "the scale of a block of zeros that reaches the result", why_not=_from()),
-    Scenario("relation", "append-zero-k", "K blocks of zeros that change the result", why_not=_from()),
+    Scenario("relation", "scale-n-block", "an N block whose result does not follow its scales", why_not=_of_n_blocks),
+    Scenario(
+        "relation", "zero-block", "the scale of a block of zeros that reaches the result", why_not=_of_blocks(_from())
+    ),
+    Scenario("relation", "append-zero-k", "K blocks of zeros that change the result", why_not=_of_blocks(_from())),
     Scenario("relation", "permute-k-blocks", "a K block treated by its place", why_not=_from(k=256)),
     Scenario("relation", "permute-k", "K lanes treated by their place, across groups", why_not=_from(k=33)),
-    Scenario("relation", "split-k-in-two", "a sum over K that two calls do not give", why_not=_from(k=129)),
+    Scenario("relation", "split-k-in-two", "a sum over K that two calls do not give", why_not=_of_blocks(_from(k=129))),
 )
 _STATES = (
     Scenario("state", "repeat", "a race that hits one call in many"),
@@ -168,7 +188,7 @@ _STATES = (
     ),
     Scenario("state", "graph-pair", "two products in one graph that share a workspace", GRAPHS, needs_gpu=True),
 )
-_BLOCKS = _from(n=129, k=129)
+_BLOCKS = _of_blocks(_from(n=129, k=129))
 _MALFORMED = (
     Scenario(
         "malformed",

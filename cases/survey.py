@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cases.case import Case
 from cases.families import Family
-from cases.problem import OUT_DTYPES, RECIPES, Problem
+from cases.problem import BLOCK_RECIPES, OUT_DTYPES, Problem
 
 COUNT = 3600
 LARGEST = (4096, 7168, 18432)
@@ -34,11 +34,11 @@ def survey(families: tuple[Family, ...]) -> Iterator[Case]:
 def _problem(draw: _Draw, i: int) -> Problem:
     m, n, k = (draw.log_uniform(step, top) for step, top in zip((1, 16, 16), LARGEST, strict=True))
     out = tuple(OUT_DTYPES)[draw.below(3)]
-    recipe = RECIPES[draw.below(3)]
+    recipe = BLOCK_RECIPES[draw.below(3)]
     if i % 12:
         return Problem(m, n, k, out, recipe)
     formats = ("e5m2", "e4m3fn") if draw.below(2) else ("e4m3fn", "e5m2")
-    return Problem(m, min(n, 128), k, out, RECIPES[0], *formats)
+    return Problem(m, min(n, 128), k, out, BLOCK_RECIPES[0], *formats)
 
 
 class _Draw:

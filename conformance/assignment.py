@@ -32,7 +32,12 @@ class Assignment:
 
     @property
     def claim(self) -> Claim | None:
-        """The arithmetic to hold results to: the backend's own, or SM90 where torch is expected to show it."""
+        """The arithmetic to hold results to: the backend's own, or SM90 where torch is expected to show it.
+
+        None where one scale covers all of K: an arithmetic says how K blocks are promoted, and there are none.
+        """
+        if self.case.problem.has_whole_scales:
+            return None
         if self.backend.arithmetic is not None:
             return Claim(self.backend.arithmetic, "bound" if self.backend.is_model else "declared")
         if self.backend.api and self.platform.path == "sm90":
@@ -42,13 +47,31 @@ class Assignment:
 
     @property
     def computes(self) -> bool:
-        """Whether a product through block scales may come, so that there is something to compare and to repeat."""
+        """Whether a product through the scales asked for may come, so that there is something to repeat."""
         return isinstance(self.promise, Compute | RightOrRefused) and not self.is_detour
 
     @property
     def is_detour(self) -> bool:
         """Whether the call is taken for another recipe, so that its product says nothing of block scales."""
-        return isinstance(self.promise, Compute) and bool(self.promise.via)
+        return isinstance(self.promise, Compute | RightOrRefused) and bool(self.promise.via)
+
+    @property
+    def is_of_interest(self) -> bool:
+        """Whether a product that comes shows that the kernel computes with the scales asked for.
+
+        A call that is taken for another recipe does not, nor one in which something is spoiled: K = 0 gives zeros.
+        """
+        return not self.is_detour and self.case.scenario.kind != "rule"
+
+    @property
+    def repeats_bits(self) -> bool:
+        """Whether the bits of a result belong into a digest.
+
+        CPU libraries cut a sum over all of K in shares for their threads, whose number changes what is rounded
+        (measured: `torch._scaled_mm` of torch 2.13.0 with one thread and with two).
+        """
+        shared = self.case.problem.has_whole_scales and self.platform.kind == "cpu" and self.case.tier != "exact"
+        return self.backend.deterministic and not shared
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
         """The record of ``judgement``."""
@@ -61,6 +84,7 @@ class Assignment:
             "path": self.platform.path,
             "expected": describe_promise(self.promise),
             "check": self.case.check,
+            "recipe": self.case.problem.recipe,
             "model": self.backend.is_model,
             "holds": judgement.holds,
             "measured": judgement.measured,
@@ -71,6 +95,8 @@ class Assignment:
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     if case.scenario.kind == "rule":
         return _of_rule(case, backend, platform)
+    if case.problem.recipe not in backend.recipes:
+        return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
     implemented, reason = backend.can_implement(case.problem)
     if not implemented:
         return Absent(f"{backend.name}: {reason}")
@@ -96,7 +122,7 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
         return _disclaimed(case, backend)
     undeclared = scenario.capability and declared is None and not scenario.beside_plain
     unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
-    return RightOrRefused() if undeclared or unannounced or problem.m == 0 else plain
+    return RightOrRefused(plain.via) if undeclared or unannounced or problem.m == 0 else plain
 
 
 def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:

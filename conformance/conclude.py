@@ -12,6 +12,9 @@ CHANGED = "contract-changed"
 """The reason of a refusal in another text than is known."""
 EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
 
+BLOCKS = "block scales"
+REMEDY = "add --backend emulated-sm90, or --require the path whose refusal you test"
+
 
 @dataclass(frozen=True)
 class Conclusion:
@@ -37,7 +40,7 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), ow
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_changed(lines)}")
+    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_computed(lines)}{_changed(lines)}")
 
 
 def _changed(lines: Sequence[dict[str, Any]]) -> str:
@@ -76,8 +79,36 @@ def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Seque
     if missing:
         return f"required but not exercised here: {', '.join(missing)}"
     if not require and not any(line.get("computed") for line in lines):
-        return "no product was computed; add --backend emulated-sm90, or --require the path whose refusal you test"
+        return f"no product was computed; {REMEDY}"
+    blocks = [line for line in lines if _scales_of(line) == BLOCKS]
+    if not require and blocks and not any(line.get("computed") for line in blocks):
+        return f"no block-scaled product was computed{_computed(lines)}; {REMEDY}"
     return ""
+
+
+def _scales_of(line: dict[str, Any]) -> str:
+    """The recipe of a case where one scale covers all of K, and `BLOCKS` for all the others."""
+    recipe: str = line.get("recipe", "")
+    return recipe if recipe in _whole_recipes() else BLOCKS
+
+
+def _whole_recipes() -> tuple[str, ...]:
+    # Not before the command line has kept a user's own `cases` folder out of the way.
+    from cases.problem import WHOLE_RECIPES
+
+    return WHOLE_RECIPES
+
+
+def _computed(lines: Sequence[dict[str, Any]]) -> str:
+    """Who computed what, where it was not block scales alone: nobody has to take one for the other."""
+    backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *_whole_recipes())}
+    for line in lines:
+        if line.get("computed"):
+            backends[_scales_of(line)][line.get("backend", "")] = None
+    if not any(backends[kind] for kind in _whole_recipes()):
+        return ""
+    told = [f"{kind} by {' and '.join(sorted(names))}" for kind, names in backends.items() if names]
+    return f" (computed: {', '.join(told)})"
 
 
 def _listed(counts: Counter[str]) -> str:

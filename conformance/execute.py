@@ -27,11 +27,11 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
     finding = perform(trial)
     return assignment.record(
         finding.judgement,
-        computed=finding.output is not None and finding.output.numel() > 0 and not assignment.is_detour,
+        computed=finding.output is not None and finding.output.numel() > 0 and assignment.is_of_interest,
         seconds=round(time.perf_counter() - started, 4),
         input_digest=trial.evidence.operands.digest,
         output_digest=digest_of(finding.output) if finding.output is not None else "",
-        deterministic=assignment.backend.deterministic,
+        deterministic=assignment.repeats_bits,
     )
 
 

@@ -51,6 +51,9 @@ def finding(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: st
     if needs_strips(assignment.case):
         return "too large to be explained; look at a smaller case of the same kind"
     problem, claim = assignment.case.problem, assignment.claim
+    if problem.has_whole_scales:
+        wrong = wrong_elements(assignment.case, evidence, out)
+        return f"the catalogue of faults is one of block scales; {_place(wrong)}" if wrong.any() else "right"
     presented = present(evidence.operands)
     arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
     if verdict == "passed" and isinstance(assignment.promise, Compute):

@@ -75,6 +75,7 @@ class CaseRecord:
     path: str = ""
     expected: str = ""
     check: str = ""
+    recipe: str = ""
     holds: bool | None = None
     examples: int | None = None
     reproduce: str = ""

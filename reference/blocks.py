@@ -18,25 +18,47 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
+WHOLE = 1 << 40
+"""More rows or lanes than any operand has: one scale for all of them."""
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """How many rows of A, and rows (output columns) of B, share one scale in each K block."""
+    """How many rows of A, rows (output columns) of B, and lanes of K share one scale; `WHOLE` for all there are."""
 
     name: str
     a_rows: int
     b_rows: int
+    lanes: int = BLOCK
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether one scale covers all of K, so that kernels may sum K without a break."""
+        return self.lanes == WHOLE
 
     def a_scale_shape(self, m: int, k: int) -> tuple[int, int]:
-        """Shape of As: [M, kb] for 1x128, [mb, kb] for 128x128."""
-        return ceil_div(m, self.a_rows), ceil_div(k, BLOCK)
+        """Shape of As: [M, kb] for 1x128, [mb, kb] for 128x128, [M, 1] for rows, [1, 1] for a whole tensor."""
+        return _scales(m, self.a_rows), _scales(k, self.lanes)
 
     def b_scale_shape(self, n: int, k: int) -> tuple[int, int]:
-        """Shape of Bs: [nb, kb] for 128x128, [N, kb] for 1x128."""
-        return ceil_div(n, self.b_rows), ceil_div(k, BLOCK)
+        """Shape of Bs: [nb, kb] for 128x128, [N, kb] for 1x128, [N, 1] for rows, [1, 1] for a whole tensor."""
+        return _scales(n, self.b_rows), _scales(k, self.lanes)
+
+
+def _scales(size: int, per_scale: int) -> int:
+    """How many scales ``size`` rows or lanes have; a whole tensor has its one even where it is empty."""
+    return 1 if per_scale == WHOLE else ceil_div(size, per_scale)
 
 
 RECIPES = {
-    r.name: r for r in (Recipe("1x128-128x128", 1, 128), Recipe("128x128-1x128", 128, 1), Recipe("1x128-1x128", 1, 1))
+    r.name: r
+    for r in (
+        Recipe("1x128-128x128", 1, 128),
+        Recipe("128x128-1x128", 128, 1),
+        Recipe("1x128-1x128", 1, 1),
+        Recipe("tensorwise", WHOLE, WHOLE, WHOLE),
+        Recipe("rowwise", 1, 1, WHOLE),
+    )
 }
 DEFAULT_RECIPE = "1x128-128x128"
 
@@ -46,6 +68,17 @@ def recipe_of(name: str) -> Recipe:
     if name not in RECIPES:
         raise ValueError(f"unknown recipe {name!r}; choose one of {', '.join(RECIPES)}")
     return RECIPES[name]
+
+
+def block_recipe_of(name: str) -> Recipe:
+    """The `Recipe` called ``name``, of K blocks. Raises ValueError where one scale covers all of K.
+
+    An arithmetic promotes each K block to float32 for the sake of its scales; without these nobody says that it does.
+    """
+    recipe = recipe_of(name)
+    if recipe.is_whole:
+        raise ValueError(f"{name} has no K blocks, which the arithmetics that are known promote one by one")
+    return recipe
 
 
 def check_operands(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, recipe: str) -> None:
@@ -77,7 +110,11 @@ def k_blocks(x: Tensor, width: int = BLOCK, *, filled: int = 0) -> Tensor:
     return x.reshape(x.shape[0], x.shape[1] // width, width).transpose(0, 1)
 
 
+def by_row(scale: Tensor, rows: int, per_scale: int) -> Tensor:
+    """Scales [blocks, kb] spread to one per row, [rows, kb]: row r takes the scale of block ``r // per_scale``."""
+    return scale[torch.arange(rows, device=scale.device) // per_scale]
+
+
 def scale_rows(scale: Tensor, rows: int, per_scale: int) -> Tensor:
-    """Scales [blocks, kb] spread to one per row, [kb, rows]: row r takes the scale of block ``r // per_scale``."""
-    index = torch.arange(rows, device=scale.device) // per_scale
-    return scale[index].transpose(0, 1)
+    """`by_row` transposed, [kb, rows]."""
+    return by_row(scale, rows, per_scale).transpose(0, 1)

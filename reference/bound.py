@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from reference.arithmetic import Arithmetic
-from reference.blocks import BLOCK, DEFAULT_RECIPE, check_operands, k_blocks, recipe_of
+from reference.blocks import BLOCK, DEFAULT_RECIPE, block_recipe_of, check_operands, k_blocks, recipe_of
 from reference.formats import NO_EXPONENT, decode, exponents, format_of
 from reference.rounding import admissible_interval
 from reference.tiles import Tile, budget, lanes_first, scales_by_row, tiles
-from reference.walk import SUBGROUP, BlockFacts, Order, walk_error
+from reference.walk import SUBGROUP, BlockFacts, Order, Walked, walk, walk_error
 
 UNIT = 2.0**-24
 UNDERFLOW = 2.0**-150
@@ -43,14 +43,23 @@ def expect(
     absolute products in K block b, E_b the alignment error of `reference.walk`, gamma_n = n*u/(1 - n*u), u = 2^-24,
     n = 2*kb + 3. For an undeclared arithmetic E_b is twice the largest of four walks plus 128*u*G_b, for float32
     sums in any order (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
+
+    Where one scale covers all of K (`Recipe.is_whole`), a kernel may scale first or last and add up without a break:
+    ``error = |s| (gamma_n * (G + E) + E)``, with G over all of K, n = K + 3, and E twice the largest of four walks
+    through all of K. docs/arithmetic.md derives both. Raises ValueError or TypeError for operands that do not fit
+    together, and ValueError for an ``arithmetic`` beside such a recipe: it says nothing of sums without K blocks.
     """
     check_operands(A, B, As, Bs, recipe=recipe)
+    if arithmetic is not None:
+        block_recipe_of(recipe)
+    whole = recipe_of(recipe).is_whole
     m, n = A.shape[0], B.shape[0]
     exact = torch.empty(m, n, dtype=torch.float64, device=A.device)
     error = torch.empty_like(exact)
     operands = _Blocks.of(A, B, As, Bs, recipe)
     for tile in tiles(m, n, limit=budget(A)):
-        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = operands.expect(tile, arithmetic)
+        found = operands.expect_whole(tile, A.shape[1]) if whole else operands.expect(tile, arithmetic)
+        exact[tile.rows, tile.cols], error[tile.rows, tile.cols] = found
     return Expectation(exact, error)
 
 
@@ -111,6 +120,33 @@ class _Blocks:
             rounding = gamma * (gross + alignment) + alignment
             error += (scale.abs() * rounding + UNDERFLOW * (gross + n)).sum(0)
         return exact, error
+
+    def expect_whole(self, tile: Tile, k: int) -> tuple[Tensor, Tensor]:
+        """Exact value and accumulation error of one tile where one scale covers all ``k`` lanes."""
+        n = k + 3
+        gamma = n * UNIT / (1 - n * UNIT)
+        of_a, of_b = self.sa[0, tile.rows, None], self.sb[0, None, tile.cols]
+        codes_a, codes_b = self.a[:, tile.rows].abs(), self.b[:, tile.cols].abs()
+        gross = torch.zeros(tile.shape, dtype=torch.float64, device=self.a.device)
+        for a, b in zip(codes_a, codes_b, strict=True):
+            gross += a @ b.t()
+        total, walked = self._walk_through(tile)
+        alignment = 2 * walked
+        error = (of_a * of_b).abs() * (gamma * (gross + alignment) + alignment)
+        # Codes that are scaled first, and a sum that one scale is applied to before the other, may underflow.
+        scaled = of_a.abs() * (1 + codes_a.sum((0, 2))[:, None]) + of_b.abs() * (1 + codes_b.sum((0, 2))[None, :])
+        return of_a * of_b * total, error + UNDERFLOW * (gross + n + scaled)
+
+    def _walk_through(self, tile: Tile) -> tuple[Tensor, Tensor]:
+        """The exact sum over all K blocks, and the largest error of the `UNDECLARED` walks that never stop."""
+        ends: dict[Order, Walked | None] = dict.fromkeys(UNDECLARED)
+        blocks = range(self.a.shape[0])
+        for backward in (False, True):
+            for i in blocks[::-1] if backward else blocks:
+                facts = self._facts(slice(i, i + 1), tile)
+                ends.update({order: walk(facts, order, ends[order]) for order in ends if order.backward == backward})
+        walked = [end for end in ends.values() if end is not None]
+        return walked[0].total[0], _largest([end.error[0] for end in walked])
 
     def _block_errors(self, blocks: slice, tile: Tile, arithmetic: Arithmetic | None) -> tuple[Tensor, Tensor, Tensor]:
         a, b = self.a[blocks, tile.rows], self.b[blocks, tile.cols].transpose(1, 2)

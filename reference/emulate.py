@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reference.arithmetic import SM90, Arithmetic
-from reference.blocks import BLOCK, DEFAULT_RECIPE, ceil_div, check_operands, recipe_of
+from reference.blocks import BLOCK, DEFAULT_RECIPE, block_recipe_of, ceil_div, check_operands
 from reference.engine import engine_for
 from reference.promote import Chosen, promotions_in, scales_between
 from reference.tiles import Tile, scales_by_row
@@ -36,7 +36,7 @@ def emulate_block_scaled_mm(
     check_operands(A, B, As, Bs, recipe=recipe)
     if split_k is not None and split_k < 1:
         raise ValueError(f"split_k is a number of K blocks and must be at least 1, got {split_k}")
-    sa, sb = scales_by_row(As, Bs, recipe_of(recipe), A.shape[0], B.shape[0])
+    sa, sb = scales_by_row(As, Bs, block_recipe_of(recipe), A.shape[0], B.shape[0])
     plan = split_k or max(1, ceil_div(A.shape[1], BLOCK))
     out = torch.empty(A.shape[0], B.shape[0], dtype=out_dtype, device=A.device)
     for tile, results in emulate_plans(A, B, sa, sb, (plan,), recipe=recipe, arithmetic=arithmetic, engine=engine):

@@ -13,7 +13,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from reference.blocks import BLOCK, DEFAULT_RECIPE, pad_k, recipe_of
+from reference.blocks import BLOCK, DEFAULT_RECIPE, by_row, pad_k, recipe_of
 from reference.formats import FORMATS, format_of
 
 UNIT_BITS, ALIGNED_BITS, FLOAT_BITS = 14, 13, 24
@@ -45,16 +45,14 @@ def why_not_exact(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, recipe: str =
     if 0 in (*A.shape, *B.shape):
         return None
     rule, m = recipe_of(recipe), A.shape[0]
-    scales = torch.cat([_by_row(As, m, rule.a_rows), _by_row(Bs, B.shape[0], rule.b_rows)])
-    codes = torch.cat([_of_codes(A), _of_codes(B)], 1)
+    scales = torch.cat([by_row(As, m, rule.a_rows), by_row(Bs, B.shape[0], rule.b_rows)])
+    # Where one scale covers all of K, units may add up all of it before anything is float32: one block.
+    width = A.shape[1] if rule.is_whole else rule.lanes
+    codes = torch.cat([_of_codes(A, width), _of_codes(B, width)], 1)
     if scales.numel() <= FEW:
         codes, scales = codes.cpu(), scales.cpu()
     floors = tuple(2.0 ** format_of(x.dtype).min_exponent for x in (A, B))
     return _sentence(*_numbers(codes.double(), scales, m, floors))
-
-
-def _by_row(scales: Tensor, rows: int, per_scale: int) -> Tensor:
-    return scales if per_scale == 1 else scales.repeat_interleave(per_scale, 0)[:rows]
 
 
 @cache
@@ -71,16 +69,16 @@ def _odd(x: Tensor) -> Tensor:
     return (mantissa // (mantissa & -mantissa)).double()
 
 
-def _of_codes(x: Tensor) -> Tensor:
-    """Largest and summed magnitude and lowest bit of each row and K block, [3, R, kb]; infinite in blocks of zeros."""
+def _of_codes(x: Tensor, width: int) -> Tensor:
+    """Largest and summed magnitude and lowest bit of each row and ``width`` of K, [3, R, kb]; infinite where zeros."""
     kind = format_of(x.dtype)
     magnitudes, lowest = _tables(kind.name, x.device)
-    # Two codes and their sum need at most 18 bits in e4m3, so that none is lost beside another.
-    dtype = torch.float64 if kind.exponent_bits > 4 else torch.float32
+    # Two codes and their sum need at most 18 bits in e4m3, so that in a block none is lost beside another.
+    dtype = torch.float32 if kind.exponent_bits <= 4 and width <= BLOCK else torch.float64
     parts = []
     for rows in torch.split(x.view(torch.uint8), max(1, AT_ONCE // x.shape[1])):
-        codes = pad_k(rows).int().reshape(-1)
-        values, bits = (table.index_select(0, codes).reshape(len(rows), -1, BLOCK) for table in (magnitudes, lowest))
+        codes = pad_k(rows, width).int().reshape(-1)
+        values, bits = (table.index_select(0, codes).reshape(len(rows), -1, width) for table in (magnitudes, lowest))
         parts.append(torch.stack([values.amax(2), values.sum(2, dtype=dtype), bits.amin(2)]))
     return torch.cat(parts, 1)
 

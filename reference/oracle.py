@@ -22,8 +22,8 @@ def exact_block_matmul(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, recipe: 
     """
     check_operands(A, B, As, Bs, recipe=recipe)
     m, n = A.shape[0], B.shape[0]
-    sa, sb = (s.double() for s in scales_by_row(As, Bs, recipe_of(recipe), m, n))
     a, b = k_blocks(decode(A).double()), k_blocks(decode(B).double())
+    sa, sb = (s.double().expand(len(a), -1) for s in scales_by_row(As, Bs, recipe_of(recipe), m, n))
     out = torch.empty(m, n, dtype=torch.float64, device=A.device)
     for tile in tiles(m, n, limit=budget(A)):
         out[tile.rows, tile.cols] = _exact_tile(a, b, sa, sb, tile)

@@ -100,3 +100,12 @@ def per_block_quant_fp8(
     scales = _scales(blocks.abs().amax((1, 3)), dtype, eps=EPS, use_ue8m0=use_ue8m0)
     q = _quantise(blocks, scales[:, None, :, None], dtype).reshape(padded.shape)[:n, :k]
     return q.contiguous(), scales
+
+
+def per_tensor_quant_fp8(x: Tensor, dtype: torch.dtype | None = None) -> tuple[Tensor, Tensor]:
+    """Quantise ``x`` with one scale for all of it, dynamically: ``q`` in FP8 ``dtype``, float32 ``scales`` [1, 1]."""
+    dtype = dtype or torch.float8_e4m3fn
+    # One zero more, so that an empty tensor has a largest element, too.
+    amax = torch.nn.functional.pad(x.float().flatten().abs(), (0, 1)).amax()
+    scales = _scales(amax.reshape(1, 1), dtype, eps=EPS, use_ue8m0=False)
+    return _quantise(x.float(), scales, dtype), scales

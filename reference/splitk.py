@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reference.arithmetic import SM90, Arithmetic
-from reference.blocks import BLOCK, DEFAULT_RECIPE, ceil_div, check_operands, recipe_of
+from reference.blocks import BLOCK, DEFAULT_RECIPE, block_recipe_of, ceil_div, check_operands
 from reference.emulate import emulate_plans
 from reference.tiles import scales_by_row
 
@@ -67,7 +67,7 @@ def infer_split_k(
         raise ValueError(f"out must have shape {(A.shape[0], B.shape[0])}, got {tuple(out.shape)}")
     if out.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         raise TypeError(f"out must be float32, bfloat16 or float16, got {out.dtype}")
-    sa, sb = scales_by_row(As, Bs, recipe_of(recipe), A.shape[0], B.shape[0])
+    sa, sb = scales_by_row(As, Bs, block_recipe_of(recipe), A.shape[0], B.shape[0])
     tried = plans(ceil_div(A.shape[1], BLOCK), recipe)
     explained = torch.zeros(len(tried), dtype=torch.int64, device=out.device)
     for tile, results in emulate_plans(A, B, sa, sb, tried, recipe=recipe, arithmetic=arithmetic):

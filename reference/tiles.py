@@ -48,5 +48,5 @@ def lanes_first(x: Tensor, width: int = BLOCK, *, filled: int = 0) -> Tensor:
 
 
 def scales_by_row(As: Tensor, Bs: Tensor, recipe: Recipe, m: int, n: int) -> tuple[Tensor, Tensor]:
-    """One A scale per row [kb, M] and one B scale per column [kb, N] of the result."""
+    """One A scale per row [kb, M] and one B scale per column [kb, N] of the result; kb is 1 if it covers all K."""
     return scale_rows(As, m, recipe.a_rows).contiguous(), scale_rows(Bs, n, recipe.b_rows).contiguous()

@@ -1,4 +1,4 @@
-"""How far alignment and truncation can take the dot product of one K block: the walk behind the error bound.
+"""How far alignment and truncation can take a dot product, in one K block or in several: the walk behind the bound.
 
 A unit that keeps F fraction bits loses less than 2^(emax - F) for every term whose lowest bit lies below that, and
 cuts the sum to its significant bits, F + 1 or the 24 of a float32. Both losses follow from the inputs: emax from the
@@ -57,19 +57,32 @@ def floor_log2(x: Tensor) -> Tensor:
     return biased.clamp_(min=LOWEST).to(torch.int16)
 
 
+@dataclass(frozen=True)
+class Walked:
+    """How far a walk has come, float64 [kb, M, N]: the exact partial sum, and what the unit may be off by."""
+
+    total: Tensor
+    error: Tensor
+
+
 def walk_error(facts: BlockFacts, order: Order) -> Tensor:
     """Bound of |unit's P_b - P_b| for every element, float64 [kb, M, N], when the unit walks in ``order``."""
-    total = torch.zeros_like(facts.sums[0])
-    error = torch.zeros_like(total)
+    return walk(facts, order).error
+
+
+def walk(facts: BlockFacts, order: Order, so_far: Walked | None = None) -> Walked:
+    """The walk through ``facts`` in ``order``: of every K block by itself, or on from what came before."""
+    start = so_far or Walked(*(torch.zeros_like(facts.sums[0]) for _ in range(2)))
+    total, error = start.total, start.error
     for step, span in enumerate(order.spans()):
         products = facts.largest[span.start : span.stop].amax(0).to(torch.int16)
         largest = torch.maximum(products, floor_log2(total.abs() + error))
         threshold = largest - order.fraction_bits
-        cut = _count_cut(facts, span, threshold) + min(step, 1)
+        cut = _count_cut(facts, span, threshold) + (0 if step == 0 and so_far is None else 1)
         total = total + facts.sums[span.start : span.stop].sum(0)
         error = error + cut * _power(threshold)
         error = error + _power(floor_log2(total.abs() + error) - (order.significant_bits - 1))
-    return error
+    return Walked(total, error)
 
 
 def _power(exponent: Tensor) -> Tensor:

@@ -102,7 +102,7 @@ def overflow(case: Case, stream: Stream) -> Values:
     of_a, of_b = scale_shapes(case)
     limits = torch.tensor(LIMITS, dtype=torch.float64, device=stream.device) * 2.0**-HALFWAY
     scales = []
-    by_row = "A" if case.problem.recipe.startswith("1x") else "B"
+    by_row = "B" if case.problem.recipe.startswith("128x") else "A"
     for side, (rows, blocks) in (("A", of_a), ("B", of_b)):
         if side == by_row:
             row = torch.arange(rows, device=stream.device)[:, None]

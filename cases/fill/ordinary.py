@@ -8,9 +8,9 @@ from torch import Tensor
 from cases.case import Case
 from cases.fill.values import Values
 from cases.stream import Stream
-from reference.blocks import recipe_of
+from reference.blocks import BLOCK, Recipe, recipe_of
 from reference.dot import power_of_two
-from reference.quantise import per_block_quant_fp8, per_token_group_quant_fp8
+from reference.quantise import per_block_quant_fp8, per_tensor_quant_fp8, per_token_group_quant_fp8
 
 
 def uniform_codes(case: Case, stream: Stream) -> Values:
@@ -35,19 +35,24 @@ def quantised_normal(case: Case, stream: Stream) -> Values:
     recipe = recipe_of(problem.recipe)
     x = _normal(stream.child("x"), problem.m, problem.k, recipe.a_rows)
     w = _normal(stream.child("w"), problem.n, problem.k, recipe.b_rows) * 2.0**-4
-    a, sa = _quantise(x, recipe.a_rows, problem.a_dtype)
-    b, sb = _quantise(w, recipe.b_rows, problem.b_dtype)
+    a, sa = _quantise(x, recipe, recipe.a_rows, problem.a_dtype)
+    b, sb = _quantise(w, recipe, recipe.b_rows, problem.b_dtype)
     return a, b, sa, sb
 
 
 def _normal(stream: Stream, rows: int, k: int, per_scale: int) -> Tensor:
+    per_scale = min(per_scale, BLOCK)
     row_blocks, k_blocks = -(-rows // per_scale), -(-k // 128)
     magnitude = power_of_two(stream.child("magnitude").below(7, row_blocks, k_blocks) - 3)
     spread = magnitude.repeat_interleave(per_scale, 0)[:rows].repeat_interleave(128, 1)[:, :k]
     return stream.child("values").normal(rows, k) * spread
 
 
-def _quantise(x: Tensor, per_scale: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def _quantise(x: Tensor, recipe: Recipe, per_scale: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    if recipe.is_whole:
+        return (
+            per_token_group_quant_fp8(x, x.shape[1], dtype=dtype) if per_scale == 1 else per_tensor_quant_fp8(x, dtype)
+        )
     if per_scale == 1:
         return per_token_group_quant_fp8(x, 128, dtype=dtype)
     return per_block_quant_fp8(x, dtype=dtype)
@@ -78,8 +83,8 @@ def quantised_outliers(case: Case, stream: Stream) -> Values:
     drawn = stream.child("tails").octets(problem.m, problem.k)
     x = x * torch.where(drawn < 16, 2.0, 1.0) * torch.where(drawn < 1, 4.0, 1.0)
     w = _normal(stream.child("w"), problem.n, problem.k, recipe.b_rows) * 2.0**-4
-    a, sa = _quantise(x, recipe.a_rows, problem.a_dtype)
-    b, sb = _quantise(w, recipe.b_rows, problem.b_dtype)
+    a, sa = _quantise(x, recipe, recipe.a_rows, problem.a_dtype)
+    b, sb = _quantise(w, recipe, recipe.b_rows, problem.b_dtype)
     return a, b, sa, sb
 
 

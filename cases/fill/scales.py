@@ -9,7 +9,7 @@ from cases.case import Case
 from cases.fill.exact import scale_shapes, signs, tagged_integers
 from cases.fill.values import Values
 from cases.stream import Stream
-from reference.blocks import BLOCK, recipe_of
+from reference.blocks import Recipe, by_row, recipe_of
 from reference.dot import power_of_two
 from reference.formats import format_of
 
@@ -45,7 +45,7 @@ def signed_scales(case: Case, stream: Stream) -> Values:
 def wide_scales(case: Case, stream: Stream) -> Values:
     """Tags times 2^e on one side and 2^-e on the other; e changes from K block to K block, the side with the seed."""
     a, b, sa, sb = tagged_integers(case, stream)
-    which = stream.child("wide").below(len(WIDE), case.problem.k_blocks)
+    which = stream.child("wide").below(len(WIDE), case.problem.k_scales)
     exponent = torch.tensor(WIDE, device=stream.device)[which] * (1 if case.seed % 2 else -1)
     return a, b, sa * power_of_two(exponent), sb * power_of_two(-exponent)
 
@@ -54,15 +54,15 @@ def zero_blocks(case: Case, stream: Stream) -> Values:
     """A quarter of all blocks zeros of either sign, under scales that would show anywhere else."""
     recipe = recipe_of(case.problem.recipe)
     a, b, sa, sb = tagged_integers(case, stream)
-    a, sa = _emptied(stream.child("A zeros"), a, sa, recipe.a_rows)
-    b, sb = _emptied(stream.child("B zeros"), b, sb, recipe.b_rows)
+    a, sa = _emptied(stream.child("A zeros"), a, sa, recipe, recipe.a_rows)
+    b, sb = _emptied(stream.child("B zeros"), b, sb, recipe, recipe.b_rows)
     return a, b, sa, sb
 
 
-def _emptied(stream: Stream, codes: Tensor, scales: Tensor, per_scale: int) -> tuple[Tensor, Tensor]:
+def _emptied(stream: Stream, codes: Tensor, scales: Tensor, recipe: Recipe, per_scale: int) -> tuple[Tensor, Tensor]:
     rows, k = codes.shape
     empty = stream.below(4, *scales.shape) == 0
-    spread = empty.repeat_interleave(per_scale, 0)[:rows].repeat_interleave(BLOCK, 1)[:, :k]
+    spread = by_row(by_row(empty, rows, per_scale).t(), k, recipe.lanes).t().contiguous()
     # Formats with a single zero have NaN where the others have the negative one.
     zeros = (stream.child("sign").octets(rows, k) & 1) * (0 if format_of(codes.dtype).fnuz else 0x80)
     filled = torch.where(spread, zeros, codes.view(torch.uint8)).view(codes.dtype)

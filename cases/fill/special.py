@@ -12,7 +12,7 @@ from cases.fill.exact import tagged_integers
 from cases.fill.values import Values
 from cases.places import injection_of
 from cases.stream import Stream
-from reference.blocks import recipe_of
+from reference.blocks import WHOLE, recipe_of
 
 SPECIAL_CODES = (1.0, 0.0, -0.0, -1.0, 2.0**-9, 448.0, -448.0, math.nan)
 SPECIAL_SCALES = (1.0, math.nan, math.inf, -math.inf, 0.0, 1e-40, 1e-45, 3e38, 1e38, 1e-38, 1e-30, 1e30, -1.0)
@@ -32,9 +32,10 @@ def special_values(case: Case, stream: Stream) -> Values:
     ):
         codes = torch.zeros(rows, problem.k, dtype=dtype, device=device)
         codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, case.seed, device).to(dtype)
-        blocks, k_blocks = -(-rows // per_scale), -(-problem.k // 128)
+        blocks = 1 if per_scale == WHOLE else -(-rows // per_scale)
         every = len(SPECIAL_CODES) if per_scale == 1 else 1
-        scales = _cycle(SPECIAL_SCALES, blocks, every, start, device)[:, None].expand(blocks, k_blocks).contiguous()
+        scales = _cycle(SPECIAL_SCALES, blocks, every, start, device)[:, None]
+        scales = scales.expand(blocks, problem.k_scales).contiguous()
         sides.append((codes, scales))
     (a, sa), (b, sb) = sides
     return a, b, sa, sb

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cases.case import Case
 from cases.families import FAMILIES
-from cases.problem import OUT_DTYPES, RECIPES, Problem
+from cases.problem import BLOCK_RECIPES, OUT_DTYPES, Problem
 
 SHAPES = ((4, 16, 128), (7, 144, 400), (17, 272, 1040), (3, 160, 2304))
 SPLIT = ((64, 128, 7168), (5, 64, 9216), (8, 128, 16384))
@@ -18,9 +18,9 @@ def to_record(backend: str) -> Iterator[Case]:
     if backend == "torch-v1":  # what v2 refuses
         for formats in (("e5m2", "e4m3fn"), ("e4m3fn", "e5m2")):
             for shape in ((4, 16, 128), (8, 128, 400), (8, 256, 1024)):
-                yield _case(shape, "fp32", RECIPES[0], "uniform-codes", *formats)
+                yield _case(shape, "fp32", BLOCK_RECIPES[0], "uniform-codes", *formats)
         return
-    for recipe in RECIPES:
+    for recipe in BLOCK_RECIPES:
         for i, shape in enumerate(SHAPES):
             for out in OUT_DTYPES if i == 1 else ("fp32",):
                 yield _case(shape, out, recipe, "uniform-codes")
@@ -31,7 +31,7 @@ def to_record(backend: str) -> Iterator[Case]:
             n = 104 if recipe.endswith("1x128") else 1024
             yield _case((m, n + -n % 16, 128), out, recipe, "special-values")
     for shape in SPLIT:
-        yield _case(shape, "fp32", RECIPES[0], "quantised-normal")
+        yield _case(shape, "fp32", BLOCK_RECIPES[0], "quantised-normal")
 
 
 def _case(

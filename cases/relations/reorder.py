@@ -55,20 +55,21 @@ def _reorder_columns(operands: Operands, problem: Problem, index: Tensor) -> Rel
 
 def permute_k_in_groups(operands: Operands, problem: Problem, stream: Stream) -> Related:
     """Lanes of A and B inside every aligned group of 32."""
-    return _reorder_k(operands, inside_blocks(stream, problem.k, GROUP))
+    return _reorder_k(operands, problem, inside_blocks(stream, problem.k, GROUP))
 
 
 def permute_k(operands: Operands, problem: Problem, stream: Stream) -> Related:
     """Lanes of A and B inside every K block."""
-    return _reorder_k(operands, inside_blocks(stream, problem.k, BLOCK))
+    return _reorder_k(operands, problem, inside_blocks(stream, problem.k, BLOCK))
 
 
 def permute_k_blocks(operands: Operands, problem: Problem, stream: Stream) -> Related:
     """Whole K blocks of A and B with their scales."""
-    return _reorder_k(operands, whole_blocks(stream, problem.k, BLOCK))
+    return _reorder_k(operands, problem, whole_blocks(stream, problem.k, BLOCK))
 
 
-def _reorder_k(operands: Operands, index: Tensor) -> Related:
+def _reorder_k(operands: Operands, problem: Problem, index: Tensor) -> Related:
     a, b = (take(codes, index, 1) for codes in (operands.A, operands.B))
-    sa, sb = (scales[:, index[::BLOCK] // BLOCK] for scales in (operands.As, operands.Bs))
+    lanes = recipe_of(problem.recipe).lanes
+    sa, sb = (scales[:, index[::lanes] // lanes] for scales in (operands.As, operands.Bs))
     return Related(((a, b, sa, sb),))

@@ -9,7 +9,7 @@ from cases.operands import Operands
 from cases.problem import Problem
 from cases.relations.related import Related
 from cases.stream import Stream
-from reference.blocks import BLOCK, recipe_of
+from reference.blocks import BLOCK, by_row, recipe_of
 from reference.dot import power_of_two
 
 SMALLEST, LARGEST = 2.0**-80, 2.0**72
@@ -37,11 +37,11 @@ def _exponents(stream: Stream, count: int, largest: int) -> Tensor:
 
 
 def move_power_of_two(operands: Operands, problem: Problem, stream: Stream) -> Related | str:
-    """In every K block by itself, 2^e from the A scales to the B scales."""
+    """For every scale along K by itself, 2^e from the A scales to the B scales."""
     movable = _movable(operands.As).all(0) & _movable(operands.Bs).all(0)
     if not movable.any():
         return NO_ROOM
-    exponents = _exponents(stream, problem.k_blocks, 8) * movable
+    exponents = _exponents(stream, problem.k_scales, 8) * movable
     sa, sb = operands.As * power_of_two(-exponents), operands.Bs * power_of_two(exponents)
     return Related(((operands.A, operands.B, sa, sb),))
 
@@ -53,7 +53,7 @@ def scale_rows(operands: Operands, problem: Problem, stream: Stream) -> Related 
     if not exponents.any():
         return NO_ROOM
     sa = operands.As * power_of_two(exponents)[:, None]
-    gain = power_of_two(exponents).double().repeat_interleave(per_scale)[: problem.m, None]
+    gain = by_row(power_of_two(exponents).double()[:, None], problem.m, per_scale)
     return Related(((operands.A, operands.B, sa, operands.Bs),), gain=gain)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from cases.sections.registry import FULL, ORDINARY, QUICK, SECTIONS, STANDARD, Section, fill
 
 # Imported in the order in which their sections are listed.
-from cases.sections import sizes, values, calls, rules, uses  # isort: skip
+from cases.sections import sizes, values, calls, rules, uses, whole  # isort: skip
 
-FILLED_BY = (sizes, values, calls, rules, uses)
+FILLED_BY = (sizes, values, calls, rules, uses, whole)
 """The modules whose import enters the sections."""
 
 __all__ = ["FULL", "ORDINARY", "QUICK", "SECTIONS", "STANDARD", "Section", "fill"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cases.case import Case
 from cases.families import FAMILIES
-from cases.problem import RECIPES, Problem
+from cases.problem import BLOCK_RECIPES, Problem
 from cases.scenarios import PLAIN, Scenario
 from cases.shapes import Shape
 
@@ -47,7 +47,7 @@ def fill(
     *,
     seeds: Iterable[int] = (0,),
     scenario: Scenario = PLAIN,
-    recipe: str = RECIPES[0],
+    recipe: str = BLOCK_RECIPES[0],
     formats: tuple[str, str] = ("e4m3fn", "e4m3fn"),
 ) -> Iterator[Case]:
     """The buildable cases of one shape: every family, seed and output dtype, equal inputs together."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cases.layers import MODELS, PARALLEL, model, shards
-from cases.problem import RECIPES
+from cases.problem import BLOCK_RECIPES
 from cases.sections.registry import FULL, ORDINARY, OUTS, QUICK, STANDARD, Graded, fill, graded, section
 from cases.shapes import SMALL
 
 
 @section("recipes", "the other recipes: blocks on the side of A, rows on both sides")
 def _recipes() -> Iterator[Graded]:
-    for recipe in RECIPES[1:]:
+    for recipe in BLOCK_RECIPES[1:]:
         for i, shape in enumerate((*SMALL, (83, 576, 2304))):
             families = (*ORDINARY, "odd-scales", "signed-scales")
             level = QUICK if i == 1 else STANDARD

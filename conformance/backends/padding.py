@@ -26,6 +26,11 @@ def pad_scale_rows(As: Tensor, *, multiple: int) -> Tensor:
     return padded
 
 
+def one_column(scale: Tensor) -> Tensor:
+    """Scales [R,1] with stride 1 along their one column, which torch asks for though it is never walked; a view."""
+    return scale[:, 0].unsqueeze(1)
+
+
 def pad_columns(Bs: Tensor, *, multiple: int) -> Tensor:
     """Bs [nb, kb] with zero columns appended up to a multiple of ``multiple``, contiguous."""
     return torch.nn.functional.pad(Bs, (0, -Bs.shape[1] % multiple)).contiguous()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cases.problem import BLOCK_RECIPES, RECIPES
 from cases.scenarios import CAPABILITIES, DETERMINISM, OUT
 from conformance.errors import UsageError
 from conformance.probe import Platform
@@ -58,6 +59,7 @@ class Backend:
         self.api: str | None = getattr(subject, "api", None)
         self.is_model = bool(getattr(subject, "is_model", False))
         self.capabilities = self._declared_capabilities()
+        self.recipes = self._declared_recipes()
         self.deterministic = self.capabilities.get(DETERMINISM) is not False
 
     def _checked_name(self) -> str:
@@ -90,6 +92,15 @@ class Backend:
                 )
         said.setdefault(OUT, bool(getattr(self.subject, "accepts_out", False)))
         return {str(name): bool(value) for name, value in said.items()}
+
+    def _declared_recipes(self) -> tuple[str, ...]:
+        declared = getattr(self.subject, "recipes", BLOCK_RECIPES)
+        said = tuple(declared) if isinstance(declared, tuple | list | set | frozenset) else ()
+        if not said or any(name not in RECIPES for name in said):
+            raise UsageError(
+                f"backend {self.spec!r}: `recipes` is a tuple of one or more of {', '.join(RECIPES)}, got {declared!r}"
+            )
+        return tuple(name for name in RECIPES if name in said)
 
     def describe(self) -> dict[str, str]:
         """What the subject says of itself, as text."""

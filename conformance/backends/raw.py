@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_columns, pad_rows, pad_scale_rows
+from cases.problem import WHOLE_RECIPES
+from conformance.backends.padding import one_column, pad_columns, pad_rows, pad_scale_rows
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,15 @@ Four = tuple[Tensor, Tensor, Tensor, Tensor]
 """A [M, K], B [N, K], As and Bs, as every kernel of the suite gets them."""
 
 
-def raw_v1(operands: Four, out_dtype: torch.dtype) -> RawCall:
-    """The call of upstream's kernel: M padded to 4 on CUDA, A scales column-major, B scales unpadded."""
+def raw_v1(operands: Four, out_dtype: torch.dtype, recipe: str = "1x128-128x128") -> RawCall:
+    """The call of upstream's kernel: M padded to 4 on CUDA, A scales column-major, B scales unpadded.
+
+    Scales that cover all of K are one column, and nothing is padded.
+    """
     A, B, As, Bs = operands
-    if A.is_cuda and torch.version.hip is None:
+    if recipe in WHOLE_RECIPES:
+        As, Bs = one_column(As), one_column(Bs)
+    elif A.is_cuda and torch.version.hip is None:
         A, As = pad_rows(A, multiple=4), pad_scale_rows(As, multiple=4)
     return RawCall(A, B.t(), As, Bs.t(), out_dtype)
 
@@ -68,6 +74,9 @@ def raw_v2(operands: Four, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     from torch.nn.functional import ScalingType
 
     A, B, As, Bs = operands
+    if recipe in WHOLE_RECIPES:
+        kind = ScalingType.TensorWise if recipe == "tensorwise" else ScalingType.RowWise
+        return RawCall(A, B.t(), one_column(As), one_column(Bs).t(), out_dtype, (kind, kind))
     a_blocked, b_blocked = (side == "128x128" for side in recipe.split("-"))
     if A.is_cuda:
         A, As = (pad_rows(A, multiple=4), As if a_blocked else pad_scale_rows(As, multiple=4))

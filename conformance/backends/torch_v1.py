@@ -1,4 +1,5 @@
-"""`torch-v1`: exactly the calls of the upstream kernel BlockWiseTorchFP8ScaledMMLinearKernel.
+"""`torch-v1`: exactly the calls of the upstream kernel BlockWiseTorchFP8ScaledMMLinearKernel, and those of torch's
+own tensor-wise and row-wise scaling, for which upstream has other kernels.
 
 Source: vLLM 0.33.0, model_executor/kernels/linear/scaled_mm/pytorch.py (vllm-project/vllm#49932).
 """
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
+from cases.problem import RECIPES
 from conformance.backends.padding import versions
 from conformance.backends.raw import raw_v1
 from conformance.probe import Platform
@@ -23,6 +25,7 @@ class TorchV1:
     """``torch._scaled_mm`` as upstream calls it: M padded to 4 on CUDA, scales column-major, B scales unpadded."""
 
     name = "torch-v1"
+    recipes = RECIPES
     capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v1"
 
@@ -41,7 +44,12 @@ class TorchV1:
         return True, None
 
     def can_implement(self, problem: Problem) -> Answer:
-        """Upstream's answer, which looks at the quantisation alone and at no shape."""
+        """Upstream's answer, which looks at the quantisation alone and at no shape.
+
+        Where one scale covers all of K nobody asks this kernel of upstream's: whatever torch has is torch's own word.
+        """
+        if problem.has_whole_scales:
+            return True, None
         activations, weights = problem.recipe.split("-")
         if activations != "1x128":
             return False, "requires 1x128 activation quantization."
@@ -53,4 +61,4 @@ class TorchV1:
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     ) -> Tensor:
         """``A [M,K] @ B [N,K].T``; raises whatever torch raises."""
-        return raw_v1((A, B, As, Bs), out_dtype)()[: A.shape[0]]
+        return raw_v1((A, B, As, Bs), out_dtype, recipe)()[: A.shape[0]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
+from cases.problem import RECIPES
 from conformance.backends.padding import versions
 from conformance.backends.raw import raw_v2
 from conformance.probe import Platform
@@ -20,6 +21,7 @@ class TorchV2:
     """``torch.nn.functional.scaled_mm`` with the recipe told; 128x128 scales are [kb padded to 4, blocks]."""
 
     name = "torch-v2"
+    recipes = RECIPES
     capabilities: ClassVar[dict[str, bool]] = {"determinism": True, "graph_capture": True}
     api = "v2"
 
@@ -34,8 +36,8 @@ class TorchV2:
         return False, "block-scaled scaled_mm requires CUDA with compute capability 90 (Hopper), or XPU."
 
     def can_implement(self, problem: Problem) -> Answer:
-        """Every recipe, for e4m3fn on both sides: v2 checks that."""
-        if (problem.a, problem.b) != ("e4m3fn", "e4m3fn"):
+        """Every recipe, those of blocks for e4m3fn on both sides: v2 checks that."""
+        if not problem.has_whole_scales and (problem.a, problem.b) != ("e4m3fn", "e4m3fn"):
             return False, "block scales in scaled_mm require float8_e4m3fn on both sides."
         return True, None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from packaging.version import InvalidVersion, Version
 
 from cases import Problem
-from cases.problem import RECIPES
+from cases.problem import WHOLE_RECIPES
 from conformance.contract.described import DEVICES, described, every_platform
 from conformance.contract.promises import describe_promise
 from conformance.contract.row import APIS
@@ -18,8 +18,14 @@ from conformance.deviations.ledger import deviations_on
 from conformance.errors import UsageError
 from conformance.probe import Platform
 
-SHAPES = ((83, 576, 7168), (84, 7168, 2304), (1, 16, 128))
-"""Upstream's only test shape, one whose K blocks are no multiple of 4, and one with a single scale on each side."""
+PROBLEMS = (
+    Problem(83, 576, 7168),
+    Problem(84, 7168, 2304),
+    Problem(1, 16, 128),
+    *(Problem(83, 576, 1024, recipe=recipe) for recipe in WHOLE_RECIPES),
+)
+"""Upstream's only test shape, one whose K blocks are no multiple of 4, one with a single scale on each side; one of
+every recipe in which a scale covers all of K."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +72,10 @@ def _platforms(torch: str, on: str | None) -> Sequence[Platform]:
 
 def _promised(before: Platform, after: Platform) -> Iterator[Change]:
     for api in APIS:
-        for shape in SHAPES:
-            problem = Problem(*shape, recipe=RECIPES[0])
+        for problem in PROBLEMS:
             old, new = (describe_promise(promise_of(api, platform, problem)) for platform in (before, after))
             if old != new:
-                yield Change(_name(after), f"{APIS[api]} at {problem.shape}", old, new)
+                yield Change(_name(after), f"{APIS[api]} at {problem.operation}/{problem.shape}", old, new)
 
 
 def _known(before: Platform, after: Platform) -> Iterator[Change]:

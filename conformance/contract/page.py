@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from cases import Problem
-from conformance.contract import refusals
+from cases.problem import BLOCK_RECIPES, RECIPES
 from conformance.contract.described import RELEASES, default_runtime, every_platform
 from conformance.contract.promises import Absent, Compute, Promise, Refuse, describe_promise
-from conformance.contract.refusals import Refusal
+from conformance.contract.refusals import Refusal, known_refusals
 from conformance.contract.row import APIS, EVIDENCE, Api, Row
 from conformance.contract.rules import TABLE as RULE_ROWS
 from conformance.contract.rules import RuleRow
@@ -47,11 +47,11 @@ def _lines() -> Iterator[str]:
         yield from _overview(api)
     yield "## Refusals\n"
     yield "A refusal is an exception of this very class whose text matches; nothing may have been written by then.\n"
-    yield from _table(("label", "exception", "text (regular expression)", "source"), map(_refusal, _all_refusals()))
+    yield from _table(("label", "exception", "text (regular expression)", "source"), map(_refusal, known_refusals()))
     yield "## Every line\n"
     yield from (f"* {word}: {meaning}" for word, meaning in EVIDENCE.items())
     yield ""
-    head = ("platform", "architectures", "torch", "CUDA or ROCm", "problems", "owed", "known by", "source")
+    head = ("platform", "architectures", "recipes", "torch", "CUDA or ROCm", "problems", "owed", "known by", "source")
     for api, call in APIS.items():
         yield f"### {api}: `{call}`\n"
         yield from _table(head, (_row(row) for row in TABLE if row.api == api))
@@ -88,11 +88,6 @@ def _short(promise: Promise) -> str:
             return "?"
 
 
-def _all_refusals() -> list[Refusal]:
-    known = [value for value in vars(refusals).values() if isinstance(value, Refusal)]
-    return sorted(known, key=lambda refusal: refusal.label)
-
-
 def _refusal(refusal: Refusal) -> tuple[str, ...]:
     return refusal.label, " or ".join(refusal.types), _code(refusal.pattern), refusal.source
 
@@ -103,6 +98,7 @@ def _row(row: Row) -> tuple[str, ...]:
     return (
         row.kind,
         archs,
+        "blocks" if row.recipes == BLOCK_RECIPES else "all" if row.recipes == RECIPES else " and ".join(row.recipes),
         *(text or "all" for text in conditions),
         describe_promise(row.promise),
         row.evidence,

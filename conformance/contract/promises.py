@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.contract.refusals import Refusal
+from conformance.contract.refusals import Refusal, known_refusals
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,13 @@ class Refuse:
         return not self.refusals or any(refusal.matches(error) for refusal in self.refusals)
 
     def is_reworded_in(self, error: BaseException) -> bool:
-        """Whether ``error`` is such a refusal but for its text, and no error of the device."""
+        """Whether ``error`` is such a refusal but for its text, and neither another known one nor one of the device.
+
+        Another known refusal is the answer to another question: a gate that stands at the wrong place.
+        """
         known = type(error).__name__ in {name for refusal in self.refusals for name in refusal.types}
-        return known and not str(error).startswith("CUDA error:") and not self.accepts(error)
+        foreign = str(error).startswith("CUDA error:") or any(refusal.matches(error) for refusal in known_refusals())
+        return known and not foreign
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.refusals)) or "a refusal"
@@ -40,7 +44,9 @@ class Refuse:
 
 @dataclass(frozen=True)
 class RightOrRefused:
-    """Nothing is known here: a right product or any exception that leaves everything alone."""
+    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`."""
+
+    via: str = ""
 
 
 @dataclass(frozen=True)

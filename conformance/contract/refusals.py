@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -121,3 +122,10 @@ ROWWISE_SCALE = Refusal("rowwise", V2, r"scale_a must have (shape|\d+ Float elem
 CPU_SWIZZLE = Refusal("swizzle", V2, r"CPU does not support swizzle", "native/Blas.cpp; seen on CPUs")
 CONTRACTION = Refusal("contraction", V2, r"_scaled_mm_v2 only supports contraction_dim=\(1, 0\)", "pytorch#197028")
 DEVICE = Refusal("device", V1, r"same device|is on CPU", "the dispatcher's check of devices, or checkAllSameGPU")
+
+
+@cache
+def known_refusals() -> tuple[Refusal, ...]:
+    """All refusals of this module, by label."""
+    known = [value for value in globals().values() if isinstance(value, Refusal)]
+    return tuple(sorted(known, key=lambda refusal: refusal.label))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cases import Problem
+from cases.problem import BLOCK_RECIPES
 from conformance.contract.promises import Promise
 from conformance.probe import Platform
 from conformance.versions import in_range
@@ -54,11 +55,13 @@ class Row:
     torch: str = ""
     runtime: str = ""
     problems: Condition = ANY
+    recipes: tuple[str, ...] = BLOCK_RECIPES
 
     def applies(self, api: str, platform: Platform, problem: Problem) -> bool:
         """Whether this line speaks of ``problem`` through ``api`` on ``platform``."""
         return (
             (self.api, self.kind) == (api, platform.kind)
+            and problem.recipe in self.recipes
             and (not self.archs or platform.arch in self.archs)
             and in_range(platform.torch_version, self.torch)
             and in_range(platform.runtime, self.runtime)

@@ -1,10 +1,11 @@
-"""What PyTorch promises for block-scaled FP8, by API, platform and version: the one table that expectations, marks,
+"""What PyTorch promises for scaled FP8, by API, platform and version: the one table that expectations, marks,
 the doctor and docs/contract.md are derived from.
 """
 
 from __future__ import annotations
 
 from cases import Problem
+from cases.problem import RECIPES, WHOLE_RECIPES
 from conformance.contract import refusals
 from conformance.contract.promises import Absent, Compute, Promise, Refuse, RightOrRefused
 from conformance.contract.refusals import Refusal
@@ -56,9 +57,23 @@ TABLE: tuple[Row, ...] = (
     Row("v1", "cpu", TENSORWISE, "measured", CPUS, problems=ONE_SCALE_EACH),
     Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", "CPU, torch 2.11.0", torch="<2.12"),
     Row("v1", "cpu", _refuse(refusals.CPU_SCALING), "measured", CPUS),
+    Row("v1", "cpu", Compute(), "measured", CPUS, torch=">=2.12", recipes=WHOLE_RECIPES),
+    Row("v1", "cpu", Compute(), "read", "pytorch#139975: released with 2.8", torch=">=2.8", recipes=("tensorwise",)),
+    Row(
+        "v1",
+        "cpu",
+        _refuse(refusals.CPU_TENSORWISE_ONLY),
+        "derived",
+        "native/mkldnn/Linear.cpp",
+        torch=">=2.8,<2.12",
+        recipes=("rowwise",),
+    ),
     Row("v1", "mps", _refuse(refusals.NO_KERNEL), "read", "native_functions.yaml: no MPS kernel of _scaled_mm"),
     # v2, torch.nn.functional.scaled_mm: the recipe is told
-    *(Row("v2", kind, NO_V2, "read", V2_ADDED, torch="<2.10") for kind in ("cuda", "rocm", "xpu", "cpu", "mps")),
+    *(
+        Row("v2", kind, NO_V2, "read", V2_ADDED, torch="<2.10", recipes=RECIPES)
+        for kind in ("cuda", "rocm", "xpu", "cpu", "mps")
+    ),
     Row("v2", "cuda", _refuse(refusals.ARCH), "read", GATE, SM80),
     Row("v2", "cuda", _refuse(refusals.OLD_CUBLAS), "read", "pytorch#166639", SM90, runtime="<12.9"),
     Row("v2", "cuda", Compute(), "measured", H200, SM90),
@@ -67,7 +82,16 @@ TABLE: tuple[Row, ...] = (
     Row("v2", "rocm", _refuse(refusals.ROCM), "read", "pytorch#166639", GFX950),
     Row("v2", "xpu", _refuse(refusals.SCALING_V2), "read", "vllm#41677: no block scales in 2.11", torch="<2.13"),
     Row("v2", "xpu", Compute(), "read", XPU_BLOCKS),
-    Row("v2", "cpu", _refuse(refusals.NO_KERNEL), "measured", "CPU, torch 2.11.0; pytorch#170670", torch="<2.12"),
+    Row(
+        "v2",
+        "cpu",
+        _refuse(refusals.NO_KERNEL),
+        "measured",
+        "CPU, torch 2.11.0; pytorch#170670",
+        torch="<2.12",
+        recipes=RECIPES,
+    ),
+    Row("v2", "cpu", Compute(), "measured", CPUS, recipes=WHOLE_RECIPES),
     Row("v2", "cpu", _refuse(refusals.CPU_SCALING), "measured", CPUS),
     Row("v2", "mps", _refuse(refusals.NO_KERNEL), "read", "pytorch#196916: released with 2.15", torch="<2.15"),
     Row("v2", "mps", _refuse(refusals.MPS_V2), "read", "pytorch#196916"),

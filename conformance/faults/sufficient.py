@@ -27,13 +27,14 @@ EXTREMES: tuple[Callable[[Case], int], ...] = (
 
 
 def by_check(cases: Iterable[Case], kind: str) -> Cases:
-    """Cases by check of those that can be tried on a device of that ``kind``."""
+    """Cases by check of those that can be tried on a device of that ``kind``, for kernels that know block scales."""
     found: Cases = {}
     for case in sorted(cases, key=lambda case: case.problem.macs):
         if case.scenario.kind == "rule":
             # Those are rules of torch's own APIs, and no fault is made of a call of them.
             continue
-        if (case.tier == "bound" and case.problem.macs > LARGE) or (case.scenario.needs_gpu and kind == "cpu"):
+        too_large = case.tier == "bound" and case.problem.macs > LARGE
+        if case.problem.has_whole_scales or too_large or (case.scenario.needs_gpu and kind == "cpu"):
             continue
         found.setdefault(case.check, []).append(case)
     return found

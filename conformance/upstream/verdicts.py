@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from cases import Problem
-from cases.problem import RECIPES
+from cases.problem import BLOCK_RECIPES
 from conformance.backends.torch_v1 import TorchV1
 from conformance.contract import Refuse, promise_of
 from conformance.contract.refusals import SCALING_V1
@@ -57,7 +57,7 @@ def _misplaced(tried: Sequence[Candidate], platform: Platform) -> Iterator[str]:
 
 
 def _misjudged(platform: Platform, problem: Problem, *, chosen: bool, refused: bool) -> Iterator[str]:
-    serves = platform.path in SERVED and problem.recipe == RECIPES[0]
+    serves = platform.path in SERVED and problem.recipe == BLOCK_RECIPES[0]
     if chosen and not serves:
         yield f"{TORCH.name} is chosen for {problem.recipe} on {platform.kind} {platform.arch}, which it cannot serve."
     if refused and serves:

@@ -54,7 +54,7 @@ def test_every_planned_id_parses_to_its_case(profile: Profile) -> None:
         assert parse_case(case.id) == case
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [*RECIPES, "tensorwise", "rowwise"])
 def test_ids_of_every_recipe_parse(recipe: str) -> None:
     text = f"gemm/{recipe}/m3-n16-k128/fp32/tagged-integers/s0"
 
@@ -115,9 +115,10 @@ def test_an_id_with_a_wrong_part_is_refused_with_the_choices(part: str, other: s
     assert str(refusal.value).startswith(repr(text))
 
 
-@pytest.mark.parametrize("operation", ["tensorwise", "1x128-128x128@e4m3fn-int8", "1x128-128x128@bf16-e4m3fn"])
+@pytest.mark.parametrize("operation", ["groupwise", "1x128-128x128@e4m3fn-int8", "1x128-128x128@bf16-e4m3fn"])
 def test_an_unknown_recipe_or_format_is_refused_with_the_choices(operation: str) -> None:
-    choices = "choose one of (1x128-128x128, 128x128-1x128, 1x128-1x128|e4m3fn, e5m2, e4m3fnuz, e5m2fnuz)"
+    recipes = ", ".join([*RECIPES, "tensorwise", "rowwise"])
+    choices = f"choose one of ({recipes}|e4m3fn, e5m2, e4m3fnuz, e5m2fnuz)"
 
     with pytest.raises(ValueError, match=choices):
         parse_case(VALID.replace("1x128-128x128", operation))

@@ -11,7 +11,7 @@ import unrelated_kernels as unrelated
 
 from cases import Case, Problem, parse_case
 from cases.operands import Operands, build_operands
-from cases.problem import RECIPES
+from cases.problem import BLOCK_RECIPES
 from cases.relations import RELATIONS, Related, Relation
 from cases.relations.rescale import NO_ROOM
 from cases.stream import Stream
@@ -52,7 +52,7 @@ class Declaring:
 
 
 @pytest.mark.parametrize("values", FAMILIES)
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", BLOCK_RECIPES)
 @pytest.mark.parametrize("name", RELATIONS)
 def test_the_model_keeps_every_relation(name: str, recipe: str, values: str) -> None:
     record = judged(EmulatedSM90, f"relation/{name}/{recipe}/{SHAPE}/fp32/{values}/s0")
@@ -80,7 +80,7 @@ def test_a_single_row_is_related_too(name: str, kernel: type) -> None:
 @pytest.mark.parametrize("arithmetic", [SM89, SM100, CDNA3], ids=lambda a: a.name)
 @pytest.mark.parametrize("name", RELATIONS)
 def test_a_kernel_of_another_arithmetic_is_owed_what_that_keeps(name: str, arithmetic: Arithmetic) -> None:
-    recipe = RECIPES[len(name) % 3]
+    recipe = BLOCK_RECIPES[len(name) % 3]
     record = judged(Declaring(arithmetic), f"relation/{name}/{recipe}/{SHAPE}/fp32/uniform-codes/s0")
 
     keeps = RELATIONS[name].strength != "bound" and RELATIONS[name].keeps(arithmetic)

@@ -137,7 +137,7 @@ def test_an_empty_batch_gives_an_empty_result() -> None:
         ("1x128-128x128", (2, 2), (2, 2), r"Bs must have shape \(1, 2\)"),
         ("128x128-1x128", (2, 2), (3, 2), r"As must have shape \(1, 2\)"),
         ("1x128-1x128", (2, 2), (1, 2), r"Bs must have shape \(3, 2\)"),
-        ("tensorwise", (2, 2), (1, 2), "unknown recipe 'tensorwise'; choose one of 1x128-128x128, 128x128-1x128"),
+        ("groupwise", (2, 2), (1, 2), "unknown recipe 'groupwise'; choose one of 1x128-128x128, 128x128-1x128"),
     ],
 )
 def test_scales_that_do_not_fit_are_refused(
