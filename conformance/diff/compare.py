@@ -46,7 +46,7 @@ def compare(old: Side, new: Side, *, covered: bool) -> list[Difference]:
 def _of_case(key: tuple[str, str], was: Line, now: Line, covered: bool) -> Iterator[Difference]:
     about = (*key, str((now if now["verdict"] else was).get("check", "")))
     name = _transition(was, now)
-    if name == "removed" and not covered:
+    if name in ("removed", "dropped") and not covered:
         name = "not-selected"
     if name:
         yield Difference(name, *about, _verdict(was), _verdict(now), str(now.get("detail", "")))

@@ -20,7 +20,7 @@ COVERAGE = ("newly-skipped", "newly-unsupported", "removed")
 
 @dataclass(frozen=True)
 class Group:
-    """Equal changes: of one kind, backend and check, and where values tell, of the same ones."""
+    """Equal changes: of one kind, backend and check, and where values tell, of the same ones. Large groups lead."""
 
     kind: Kind
     backend: str
@@ -64,7 +64,7 @@ class Diff:
         before = f"{self._word()}: {'; '.join(self.doubts)}; " if self.doubts else f"{self._word()}: "
         old, new = self.torch
         versions = f"torch {old}" if old == new else f"torch {old} → {new}"
-        return f"{before}{found} ({versions}, {self.compared} cases in both)"
+        return f"{before}{found} ({versions}, {self.compared} case{'s' * (self.compared != 1)} in both)"
 
     def _word(self) -> str:
         if self.doubts:
@@ -82,10 +82,12 @@ class Diff:
             if each.kind.weight != "count":
                 old, new = (each.old, each.new) if each.kind.by_value else ("", "")
                 found.setdefault((each.change, each.backend, each.check, old, new), []).append(each)
-        return [
+        groups = [
             Group(KINDS[name], backend, check, old, new, tuple(members))
             for (name, backend, check, old, new), members in found.items()
         ]
+        order = list(KINDS)
+        return sorted(groups, key=lambda group: (order.index(group.kind.name), -len(group.members)))
 
 
 def diff(old: Path, new: Path, across: str | None = None) -> Diff:

@@ -117,9 +117,9 @@ def test_times_and_what_need_not_repeat_are_no_change(old: Line, new: Line, tmp_
 
 def test_a_selection_answers_for_nothing_else(tmp_path: Path) -> None:
     for of_new in ({"complete": False}, {"profile": "standard"}):
-        found = compared(tmp_path, [line("passed")], [], **of_new)
+        found = compared(tmp_path, [line("passed"), line("unsupported", id="gemm/y")], [], **of_new)
 
-        assert (found.counts, found.code) == ({"not-selected": 1}, 0)
+        assert (found.counts, found.code) == ({"not-selected": 2}, 0)
 
 
 @pytest.mark.parametrize("of_new", [{"ended": False}, {"seed": 1}])
@@ -154,7 +154,7 @@ def test_the_runs_are_told_apart_by_their_headers(tmp_path: Path) -> None:
     found = compared(tmp_path, [], [], **about)
 
     assert found.runs == (("torch", "2.13.0", "2.14.1"), ("driver", "none", "5"), ("b cublas", "none", "13"))
-    assert found.sentence == "NO REGRESSION: nothing changed (torch 2.13.0 → 2.14.1, 1 cases in both)"
+    assert found.sentence == "NO REGRESSION: nothing changed (torch 2.13.0 → 2.14.1, 1 case in both)"
 
 
 WHOLE = [json.dumps(header(ABOUT)), json.dumps(ANCHOR), json.dumps(footer([ANCHOR], complete=True, conclusion=Conclusion(0, "")))]  # fmt: skip  # noqa: E501
