@@ -159,6 +159,35 @@ def contract(
 
 
 @app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A report, or the folder that it lies in.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The report to compare with it.")],
+    across: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="A=B", help="Compare backend A of OLD with backend B of NEW, and nothing else."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the comment of a pull request.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare two reports. Exit code: 0 no regression, 1 a regression or lost coverage, 2 misused, 4 incomparable."""
+    from conformance.diff import markdown as comment
+    from conformance.diff.result import diff as diff_reports
+    from conformance.diff.result import document
+    from conformance.diff.tables import render
+
+    if markdown and as_json:
+        raise UsageError("--json and --markdown are two forms of the same: choose one")
+    found = diff_reports(old, new, across)
+    if as_json:
+        _print(document(found), True, list)
+    elif markdown:
+        sys.stdout.write(comment.render(found))
+    else:
+        render(found)
+    raise typer.Exit(found.code)
+
+
+@app.command()
 def explain(
     case: Annotated[list[str], typer.Argument(metavar="ID...", help="Case ids.")],
     backend: Backends = None,

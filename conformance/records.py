@@ -11,8 +11,8 @@ from typing import Any
 
 from conformance.conclude import Conclusion
 from conformance.errors import UsageError
+from conformance.form import SCHEMA_VERSION, complaint
 
-SCHEMA_VERSION = 1
 FILE = "report.jsonl"
 Line = dict[str, Any]
 
@@ -75,18 +75,60 @@ class BadReportError(UsageError):
     """A report that cannot be read: the message names the file and what is wrong with it."""
 
 
-def read_report(folder: Path) -> tuple[Line, list[Line], Line | None]:
-    """Header, case lines and footer (None when the run did not end) of the report in ``folder``."""
-    path = folder / FILE
+def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:
+    """Header, case lines and footer of the report ``path``: the file, or the folder that it lies in.
+
+    The footer is None where the run did not come to its end; its last line may then be cut. Raises BadReportError.
+    """
+    path = path / FILE if path.is_dir() else path
+    lines = _parsed(path)
+    if not lines:
+        raise BadReportError(f"the report {str(path)!r} is empty: its run did not get as far as a header line")
+    kinds: dict[str, dict[Any, Line]] = {"header": {}, "case": {}, "footer": {}}
+    for number, line in enumerate(lines, 1):
+        wrong = complaint(line, number == 1) or _misplaced(line, kinds)
+        if wrong:
+            raise BadReportError(f"line {number} of the report {str(path)!r} {wrong}")
+        kinds.setdefault(line["kind"], {})[_key(line)] = line
+    (about,), cases, footers = kinds["header"].values(), list(kinds["case"].values()), list(kinds["footer"].values())
+    if footers and footers[0]["digest"] != digest(cases):
+        raise BadReportError(
+            f"the report {str(path)!r} is damaged: its {len(cases)} case lines do not give the digest of its footer, "
+            "so lines were lost or changed"
+        )
+    return about, cases, footers[0] if footers else None
+
+
+def _parsed(path: Path) -> list[Any]:
     try:
-        lines = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadReportError(f"the report {str(path)!r} cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise BadReportError(f"the report {str(path)!r} is damaged: {error}") from error
-    kinds = {"header": [], "case": [], "footer": []}  # type: dict[str, list[Line]]
-    for line in lines:
-        kinds.setdefault(str(line.get("kind")), []).append(line)
-    if not kinds["header"]:
-        raise BadReportError(f"the report {str(path)!r} has no header line")
-    return kinds["header"][0], kinds["case"], kinds["footer"][0] if kinds["footer"] else None
+        raise BadReportError(f"the report {str(path)!r} is damaged: it is no text ({error})") from error
+    lines, cut = [], not text.endswith("\n")
+    # Not splitlines, which also parts at characters that JSON strings may hold.
+    texts = text.removesuffix("\n").split("\n") if text else []
+    for number, each in enumerate(texts, 1):
+        try:
+            lines.append(json.loads(each))
+        except (ValueError, RecursionError) as error:
+            if cut and number == len(texts) > 1:
+                break  # a killed run leaves its last line cut, and no footer
+            raise BadReportError(f"line {number} of the report {str(path)!r} is damaged: {error}") from error
+    return lines
+
+
+def _key(line: Line) -> Any:
+    return (line["backend"], line["id"]) if line["kind"] == "case" else ""
+
+
+def _misplaced(line: Line, kinds: Mapping[str, Mapping[Any, Line]]) -> str:
+    """What is wrong with ``line`` where it stands, after those of ``kinds``; several runs in one file, above all."""
+    if kinds["footer"]:
+        return "follows a footer, so there is more than one run in this file"
+    if line["kind"] == "header" and kinds["header"]:
+        return "is a second header, so there is more than one run in this file"
+    if line["kind"] == "case" and _key(line) in kinds["case"]:
+        return f"judges {line['id']} on {line['backend']} a second time"
+    return ""

@@ -17,9 +17,12 @@ from conformance.presentation import present
 from conformance.records import BadReportError, ReportWriter, digest, footer, header, read_report
 from conformance.summary import print_summary
 
+HEADER = {"suite": "0", "torch": "2", "path": "cpu", "backends": {}, "profile": "quick", "seed": 0}
+
 
 def line(verdict: str, **more: Any) -> dict[str, Any]:
     base = {"kind": "case", "id": "gemm/x", "backend": "b", "verdict": verdict, "path": "cpu", "computed": True}
+    base |= {"seconds": 0.0, "input_digest": "", "output_digest": ""}
     return {**base, "reason": "", "expected": "compute", "check": "f", **more}
 
 
@@ -58,7 +61,7 @@ def test_digests_see_inputs_verdicts_and_output_bits_but_no_order_and_no_time() 
 
 def test_a_report_reads_back_and_without_footer_says_so(tmp_path: Path) -> None:
     writer = ReportWriter(tmp_path)
-    writer.write(header({"torch": "2"}))
+    writer.write(header(HEADER))
     writer.write(line("passed"))
     unfinished = read_report(tmp_path)
     writer.write(footer([line("passed")], complete=True, conclusion=Conclusion(0, "CONFORMS")))

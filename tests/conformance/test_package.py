@@ -21,6 +21,7 @@ def test_the_wheel_carries_suite_recordings_and_types_and_is_small(tmp_path: Pat
     for path in (
         "conformance/suite/test_products.py",
         "conformance/suite/conftest.py",
+        "conformance/report.schema.json",
         "conformance/plugin.py",
         "cases/recordings/h200-cublas-13.1.0.3.json",
         *(f"{package}/py.typed" for package in ("conformance", "reference", "cases")),

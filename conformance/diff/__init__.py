@@ -1,0 +1,1 @@
+"""Two reports compared case by case: `conformance diff OLD NEW`. Needs no torch."""

@@ -1,0 +1,100 @@
+"""The form of a report's lines: what each must have. `report.schema.json` says the same to others' tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from conformance.verdict import VERDICTS, Reason
+
+SCHEMA_VERSION = 1
+REASONS: tuple[str, ...] = get_args(Reason)
+
+REQUIRED: Mapping[str, Mapping[str, type]] = {
+    "header": {
+        "schema": int,
+        "suite": str,
+        "torch": str,
+        "path": str,
+        "backends": dict,
+        "profile": str,
+        "seed": int,
+    },
+    "case": {
+        "id": str,
+        "backend": str,
+        "verdict": str,
+        "reason": str,
+        "seconds": float,
+        "input_digest": str,
+        "output_digest": str,
+    },
+    "footer": {"counts": dict, "complete": bool, "exit_code": int, "digest": str},
+}
+"""Members of each kind of line without which it cannot be read; whatever else a line has may be missing."""
+
+OPTIONAL: Mapping[str, type] = {
+    "detail": str,
+    "deviation": str,
+    "path": str,
+    "expected": str,
+    "check": str,
+    "tier": str,
+    "arithmetic": str,
+    "deterministic": bool,
+    "computed": bool,
+    "holds": bool,
+    "plan": int,
+}
+"""Members of a case line that readers use where they are."""
+
+JSON_NAMES: Mapping[type, str] = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "boolean",
+    dict: "object",
+}
+
+
+def complaint(line: Any, first: bool) -> str:
+    """What is wrong with a parsed ``line`` (the ``first`` of its file or not), or nothing."""
+    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+        return "is no line of a report: it has no 'kind'"
+    if first and line["kind"] != "header":
+        return "is no header line, so this is no report of conformance"
+    return next(_complaints(line), "")
+
+
+def _complaints(line: Mapping[str, Any]) -> Iterator[str]:
+    kind = line["kind"]
+    schema: Any = line.get("schema")
+    if kind == "header" and _is_a(schema, int) and schema != SCHEMA_VERSION:
+        # Asked first: what a newer suite writes may well lack what this one requires.
+        yield _of_another_time(schema)
+    for name, wanted in REQUIRED.get(kind, {}).items():
+        if name not in line:
+            yield f"lacks the member {name!r}, which a {kind} line must have"
+        elif not _is_a(line[name], wanted):
+            yield f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
+    if kind == "case":
+        yield from (
+            f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
+            for name, wanted in OPTIONAL.items()
+            if name in line and not _is_a(line[name], wanted)
+        )
+        if line["verdict"] not in VERDICTS:
+            yield f"has the verdict {line['verdict']!r}, which is none of {', '.join(VERDICTS)}"
+
+
+def _of_another_time(schema: int) -> str:
+    if schema > SCHEMA_VERSION:
+        return f"has schema {schema}, and this suite reads up to {SCHEMA_VERSION}: read it with a newer suite"
+    return f"has schema {schema}, and there is none before {SCHEMA_VERSION}"
+
+
+def _is_a(value: Any, wanted: type) -> bool:
+    """Whether a JSON ``value`` is of the ``wanted`` type: true is no number, and an integer is a number."""
+    if isinstance(value, bool):
+        return wanted is bool
+    return isinstance(value, (int, float) if wanted is float else wanted)

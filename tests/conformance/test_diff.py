@@ -1,0 +1,326 @@
+"""Two reports compared: every kind of change, exit codes, bad reports, terminal and Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from conformance.cli import main
+from conformance.conclude import Conclusion
+from conformance.diff.kinds import KINDS, STATES, TRANSITIONS
+from conformance.diff.markdown import render
+from conformance.diff.result import Diff, between, diff
+from conformance.diff.sides import Side
+from conformance.form import OPTIONAL, REQUIRED, SCHEMA_VERSION
+from conformance.records import BadReportError, ReportWriter, footer, header, read_report
+from conformance.verdict import VERDICTS, Reason
+
+Line = dict[str, Any]
+ABOUT = {"suite": "0", "torch": "2.13.0", "path": "cpu", "backends": {"b": {}}, "profile": "quick", "seed": 0}
+BASE = {"kind": "case", "id": "gemm/x", "backend": "b", "check": "f", "reason": "", "seconds": 0.0}
+DIGESTS = {"input_digest": "i", "output_digest": "o"}
+
+
+def line(verdict: str, **more: Any) -> Line:
+    return {**BASE, **DIGESTS, "verdict": verdict, **more}
+
+
+ANCHOR = line("passed", id="gemm/anchor")
+"""A case that nothing happens to, so that two reports have one in common."""
+
+
+def write(folder: Path, *lines: Line, complete: bool = True, ended: bool = True, **about: Any) -> Path:
+    writer = ReportWriter(folder)
+    writer.write(header({**ABOUT, **about}))
+    for each in lines:
+        writer.write(each)
+    if ended:
+        writer.write(footer(lines, complete=complete, conclusion=Conclusion(0, "")))
+    writer.close()
+    return folder
+
+
+def compared(tmp_path: Path, old: list[Line], new: list[Line], **of_new: Any) -> Diff:
+    return diff(write(tmp_path / "old", ANCHOR, *old), write(tmp_path / "new", ANCHOR, *new, **of_new))
+
+
+FAILED = line("failed", reason="raised")
+KNOWN = line("known-deviation", reason="raised", deviation="d")
+CHANGES: list[tuple[str, list[Line], list[Line], int]] = [
+    ("regressed", [line("passed")], [FAILED], 1),
+    ("regressed", [line("rejected")], [line("stale-deviation")], 1),
+    ("regressed", [KNOWN], [line("error", reason="harness")], 1),
+    ("newly-wrong", [], [FAILED], 1),
+    ("newly-wrong", [line("unsupported")], [FAILED], 1),
+    ("newly-refused", [line("passed")], [line("rejected")], 1),
+    ("newly-skipped", [line("passed")], [line("not-run")], 1),
+    ("newly-unsupported", [FAILED], [line("unsupported")], 1),
+    ("removed", [line("passed")], [], 1),
+    ("newly-known-wrong", [line("passed")], [KNOWN], 0),
+    ("wrong-otherwise", [FAILED], [line("failed", reason="accepted")], 0),
+    ("changed-case", [line("passed")], [line("passed", input_digest="j", output_digest="p")], 0),
+    ("judged-otherwise", [line("passed", tier="bits")], [line("passed", tier="bound")], 0),
+    ("unconfirmed", [line("passed", arithmetic="sm90")], [line("passed", arithmetic="unconfirmed")], 0),
+    ("other-property", [line("passed", holds=True)], [line("passed", holds=False)], 0),
+    ("other-bits", [line("passed")], [line("passed", output_digest="p")], 0),
+    ("other-plan", [line("passed", plan=4)], [line("passed", plan=8)], 0),
+    ("other-text", [line("rejected", detail="no")], [line("rejected", detail="No")], 0),
+    ("other-batch", [line("passed", check="generated")], [line("passed", check="generated", detail="1 passed")], 0),
+    ("fixed", [FAILED], [line("rejected")], 0),
+    ("fixed", [KNOWN], [line("passed")], 0),
+    ("newly-computed", [line("rejected")], [line("passed")], 0),
+    ("entered", [FAILED], [KNOWN], 0),
+    ("confirmed", [line("passed", arithmetic="unconfirmed")], [line("passed", arithmetic="sm90")], 0),
+    ("newly-covered", [line("unsupported")], [line("passed")], 0),
+    ("new", [], [line("rejected")], 0),
+    ("still-wrong", [FAILED], [FAILED], 0),
+    ("still-wrong", [KNOWN], [{**KNOWN, "deviation": "e"}], 0),
+    ("not-run", [line("not-run")], [line("not-run")], 4),
+    ("dropped", [line("unsupported")], [], 0),
+]
+
+
+@pytest.mark.parametrize(("change", "old", "new", "code"), CHANGES, ids=[f"{i}-{x[0]}" for i, x in enumerate(CHANGES)])
+def test_each_change_is_found_and_only_it(
+    change: str, old: list[Line], new: list[Line], code: int, tmp_path: Path
+) -> None:
+    found = compared(tmp_path, old, new)
+
+    assert (found.counts, found.code) == ({change: 1}, code)
+    assert (f"1 {KINDS[change].words}" in found.sentence) is True
+
+
+def test_the_changes_above_are_all_that_there_are() -> None:
+    assert {change for change, *_ in CHANGES} == KINDS.keys() - {"not-selected"}
+    assert STATES.keys() == {*VERDICTS, ""}
+    assert {*TRANSITIONS.values()} - {""} <= KINDS.keys()
+    assert len(TRANSITIONS) == len({*STATES.values()}) ** 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (line("passed", seconds=1.0), line("passed", seconds=9.0)),
+        (line("passed", deterministic=False), line("passed", deterministic=False, output_digest="p")),
+        (line("failed", detail="3 are wrong"), line("failed", detail="4 are wrong")),
+        (line("rejected", detail="no\nat 0x1"), line("rejected", detail="no\nat 0x2")),
+    ],
+)
+def test_times_and_what_need_not_repeat_are_no_change(old: Line, new: Line, tmp_path: Path) -> None:
+    assert compared(tmp_path, [old], [new]).counts.keys() <= {"still-wrong"}
+
+
+def test_a_selection_answers_for_nothing_else(tmp_path: Path) -> None:
+    for of_new in ({"complete": False}, {"profile": "standard"}):
+        found = compared(tmp_path, [line("passed"), line("unsupported", id="gemm/y")], [], **of_new)
+
+        assert (found.counts, found.code) == ({"not-selected": 2}, 0)
+
+
+@pytest.mark.parametrize("of_new", [{"ended": False}, {"seed": 1}])
+def test_what_cannot_be_compared_is_never_green_and_says_why(of_new: dict[str, Any], tmp_path: Path) -> None:
+    found = compared(tmp_path, [], [], **of_new)
+
+    assert found.code == 4
+    assert re.match("INCOMPLETE: NEW is incomplete" if "ended" in of_new else "INCOMPARABLE: OLD has", found.sentence)
+
+
+def test_an_incomplete_old_and_reports_without_a_common_case_prove_nothing(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole", ANCHOR)
+
+    assert diff(write(tmp_path / "killed", ANCHOR, ended=False), whole).code == 4
+    assert "no case is in both" in diff(write(tmp_path / "other", line("passed")), whole).sentence
+
+
+def test_two_kernels_are_compared_by_id(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", line("passed"), backends={"b": {}})
+    other = line("failed", reason="raised", backend="c")
+    alone = write(tmp_path / "alone", other, backends={"c": {}})
+    both = write(tmp_path / "both", line("passed"), other, backends={"b": {}, "c": {}})
+
+    assert diff(one, alone).counts == {"regressed": 1}
+    assert diff(both, both, "b=c").counts == {"regressed": 1}
+    assert diff(both, both, "b=c").differences[0].backend == "b → c"
+    assert diff(both, both, "b=b").counts == {}
+
+
+def test_the_runs_are_told_apart_by_their_headers(tmp_path: Path) -> None:
+    about = {"torch": "2.14.1", "driver": "5", "backends": {"b": {"cublas": "13"}}}
+    found = compared(tmp_path, [], [], **about)
+
+    assert found.runs == (("torch", "2.13.0", "2.14.1"), ("driver", "none", "5"), ("b cublas", "none", "13"))
+    assert found.sentence == "NO REGRESSION: nothing changed (torch 2.13.0 → 2.14.1, 1 case in both)"
+
+
+WHOLE = [json.dumps(header(ABOUT)), json.dumps(ANCHOR), json.dumps(footer([ANCHOR], complete=True, conclusion=Conclusion(0, "")))]  # fmt: skip  # noqa: E501
+
+
+def without(text: str, name: str) -> str:
+    return json.dumps({key: value for key, value in json.loads(text).items() if key != name})
+
+
+BAD = {
+    "empty": ("", "is empty"),
+    "foreign": ('{"kind": "case"}\n', "line 1 .* is no header line"),
+    "no object": ("[1]\n", "line 1 .* is no line of a report"),
+    "no text": (b"\xff\xfe\x00", "it is no text"),
+    "future": (f'{{"kind": "header", "schema": {SCHEMA_VERSION + 1}}}\n', "read it with a newer suite"),
+    "past": ('{"kind": "header", "schema": 0}\n', "there is none before"),
+    "damaged inside": ("\n".join([WHOLE[0], WHOLE[1][:20], WHOLE[2], ""]), "line 2 .* is damaged"),
+    "an ended line cut": ("\n".join([WHOLE[0], WHOLE[1][:20], ""]), "line 2 .* is damaged"),
+    "lost line": ("\n".join([WHOLE[0], WHOLE[2], ""]), "lines were lost or changed"),
+    "twice judged": ("\n".join([WHOLE[0], WHOLE[1], WHOLE[1], ""]), "line 3 .* a second time"),
+    "two runs": ("\n".join([*WHOLE, *WHOLE, ""]), "line 4 .* more than one run"),
+    "two headers": ("\n".join([WHOLE[0], WHOLE[0], ""]), "line 2 .* is a second header"),
+    "wrong type": ("\n".join([WHOLE[0].replace('"seed": 0', '"seed": true'), ""]), "'seed' that is no integer"),
+    "odd plan": ("\n".join([WHOLE[0], json.dumps({**ANCHOR, "plan": "4"}), ""]), "'plan' that is no integer"),
+    "odd verdict": ("\n".join([WHOLE[0], WHOLE[1].replace("passed", "fine"), ""]), "verdict 'fine'"),
+    **{
+        f"no {kind} {name}": (
+            "\n".join(without(text, name) if kind in text[:20] else text for text in [*WHOLE, ""]),
+            f"line {at} .* lacks the member '{name}'",
+        )
+        for at, kind in enumerate(("header", "case", "footer"), 1)
+        for name in REQUIRED[kind]
+    },
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_report_is_one_sentence_and_exit_code_two(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, says = BAD[name]
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    code, out, err = command(monkeypatch, capsys, str(write(tmp_path / "good", ANCHOR)), str(path))
+
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert re.search(says, err), err
+    assert str(path) in err
+
+
+def test_the_last_line_of_a_killed_run_may_be_cut(tmp_path: Path) -> None:
+    path = tmp_path / "report.jsonl"
+    for end in (1, 20, len(WHOLE[2]) - 1):
+        path.write_text("\n".join([*WHOLE[:2], WHOLE[2][:end]]))
+        _, lines, ending = read_report(path)
+
+        assert (lines, ending) == ([ANCHOR], None)
+    path.write_text("\n".join(WHOLE))
+    assert read_report(tmp_path)[2] is not None
+    path.write_text(WHOLE[0][:40])
+    with pytest.raises(BadReportError, match=r"line 1 .* is damaged"):
+        read_report(path)
+
+
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[object, str, str]:
+    monkeypatch.setattr(sys, "argv", ["conformance", "diff", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    return ending.value.code, *capsys.readouterr()
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = str(write(tmp_path / "old", ANCHOR, line("passed"))), str(write(tmp_path / "new", ANCHOR, FAILED))
+    killed = str(write(tmp_path / "killed", ANCHOR, ended=False) / "report.jsonl")
+
+    assert command(monkeypatch, capsys, old, old)[0] == 0
+    assert command(monkeypatch, capsys, old, killed)[0] == 4
+    code, out, _ = command(monkeypatch, capsys, old, new)
+    assert (code, out.splitlines()[-1][:25]) == (1, "REGRESSED: 1 regressed (t")
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = command(monkeypatch, capsys, old, new, "--json")
+    assert (code, json.loads(out)["exit_code"], json.loads(out)["differences"][0]["id"]) == (1, 1, "gemm/x")
+    assert command(monkeypatch, capsys, old, new, "--markdown")[1].startswith("**REGRESSED")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--json", "--markdown"), "choose one"),
+        (("--across", "b"), "--across takes A=B"),
+        (("--across", "bb=b"), "did you mean 'b'?"),
+        (("no/such",), "cannot be read (No such file"),
+    ],
+)
+def test_misuse_is_one_sentence(
+    arguments: tuple[str, ...],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    good = str(write(tmp_path / "good", ANCHOR))
+    given = (good, *arguments) if arguments[0][0] != "-" else (good, good, *arguments)
+
+    code, out, err = command(monkeypatch, capsys, *given)
+
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert says in err
+
+
+HOSTILE = "a|b`c`<script>\n| x | @all #1 [l](u) *s* _e_ \x1b[31m ~~"
+
+
+def test_hostile_text_breaks_neither_table_nor_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = line("failed", id=HOSTILE, backend=HOSTILE, check=HOSTILE, reason=HOSTILE, detail=HOSTILE)
+    old, new = write(tmp_path / "old", ANCHOR), write(tmp_path / "new", ANCHOR, bad, torch=HOSTILE)
+
+    text = render(diff(old, new))
+    rows = [row for row in text.splitlines() if row.startswith("|")]
+    assert {row.count("|") for row in rows} == {4, 7}
+    body = re.sub(r"</?(code|details|summary)>", "", text)
+    assert not set("<>`@[]_~\x1b") & set(body)
+    assert "\x1b" not in command(monkeypatch, capsys, str(old), str(new))[1]
+
+
+def test_many_equal_changes_are_one_group(tmp_path: Path) -> None:
+    old = [line("passed", id=f"gemm/{i}") for i in range(500)]
+    found = compared(tmp_path, old, [{**x, "output_digest": "p"} for x in old])
+
+    assert [len(group.members) for group in found.groups] == [500]
+    assert len(render(found).splitlines()) < 20
+
+
+def test_no_order_of_lines_changes_anything(tmp_path: Path) -> None:
+    olds, news = ([line(verdict, id=f"gemm/{i}") for i, verdict in enumerate(x)] for x in (VERDICTS, VERDICTS[::-1]))
+    sides = [Side.read(write(tmp_path / str(i), ANCHOR, *lines)) for i, lines in enumerate((olds, news))]
+    turned = [Side.read(write(tmp_path / str(i), *lines[::-1], ANCHOR)) for i, lines in enumerate((olds, news))]
+
+    assert between(*sides) == between(*turned)
+
+
+def test_the_schema_says_what_the_code_requires() -> None:
+    path = Path(sys.modules["conformance"].__file__ or "").parent / "report.schema.json"
+    kinds = json.loads(path.read_text())["$defs"]
+
+    assert kinds.keys() == REQUIRED.keys()
+    for kind, required in REQUIRED.items():
+        assert kinds[kind]["required"] == ["kind", *required]
+    assert kinds["header"]["properties"]["schema"] == {"const": SCHEMA_VERSION}
+    assert kinds["case"]["properties"]["verdict"]["enum"] == list(VERDICTS)
+    assert kinds["case"]["then"]["properties"]["reason"]["enum"] == list(get_args(Reason))
+    assert kinds["case"]["properties"].keys() == {"kind", *REQUIRED["case"], *OPTIONAL}
+
+
+def test_diff_needs_no_torch(tmp_path: Path) -> None:
+    import subprocess
+
+    report = f"pathlib.Path({str(write(tmp_path, ANCHOR))!r})"
+    check = (
+        "import sys; from conformance.diff.result import diff; import conformance.diff.tables as t, pathlib\n"
+        f"t.render(diff({report}, {report})); sys.exit('torch' in sys.modules)"
+    )
+    here = Path(__file__).parent.parent.parent
+    assert subprocess.run([sys.executable, "-c", check], check=False, cwd=here, capture_output=True).returncode == 0
