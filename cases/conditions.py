@@ -36,7 +36,10 @@ def _too_large(largest: int) -> str | None:
     return f"its partial sums reach {largest}, above 2^24, so float32 no longer holds every one of them"
 
 
-def _too_large_for_units(largest: int) -> str:
+def _too_large_for_units(problem: Problem, largest: int) -> str | None:
+    """The same of a unit that never promotes, where there may be one."""
+    if not problem.has_whole_scales or largest <= EXACT_UNIT:
+        return None
     return f"its sums over K reach {largest}, above 2^14, which units that never promote do not hold"
 
 
@@ -47,9 +50,7 @@ def scale_limit(problem: Problem) -> int:
 
 def tagged(problem: Problem) -> str | None:
     """Ternary data under tags."""
-    if problem.has_whole_scales and problem.k > EXACT_UNIT:
-        return _too_large_for_units(problem.k)
-    return _too_large(128 * scale_limit(problem) ** 2 * problem.k_blocks)
+    return _too_large_for_units(problem, problem.k) or _too_large(128 * scale_limit(problem) ** 2 * problem.k_blocks)
 
 
 def integer_limits(problem: Problem) -> tuple[int, int]:
@@ -63,9 +64,7 @@ def integer_limits(problem: Problem) -> tuple[int, int]:
 
 def integer_codes(problem: Problem) -> str | None:
     """Codes of 1 at least."""
-    if problem.has_whole_scales and problem.k > EXACT_UNIT:
-        return _too_large_for_units(problem.k)
-    return _too_large(128 * SPREAD * problem.k_blocks)
+    return _too_large_for_units(problem, problem.k) or _too_large(128 * SPREAD * problem.k_blocks)
 
 
 def subnormal_scale_limit(problem: Problem) -> int:
@@ -82,16 +81,13 @@ def _subnormal_sum(problem: Problem, limit: int) -> int:
 def subnormal_codes(problem: Problem) -> str | None:
     """Multiples of the smallest subnormal against codes up to 2, under tags."""
     codes = 2 * max(SUBNORMALS[problem.a][0], SUBNORMALS[problem.b][0])
-    if problem.has_whole_scales and problem.k * codes > EXACT_UNIT:
-        return _too_large_for_units(problem.k * codes)
-    return _too_large(_subnormal_sum(problem, subnormal_scale_limit(problem)))
+    of_floats = _too_large(_subnormal_sum(problem, subnormal_scale_limit(problem)))
+    return _too_large_for_units(problem, problem.k * codes) or of_floats
 
 
 def odd_scales(problem: Problem) -> str | None:
     """Ternary data, scales of 12 bits on one side and of two neighbouring powers of two on the other."""
-    if problem.has_whole_scales and problem.k > EXACT_UNIT:
-        return _too_large_for_units(problem.k)
-    return _too_large(128 * ODD_SCALE * 2 * problem.k_blocks)
+    return _too_large_for_units(problem, problem.k) or _too_large(128 * ODD_SCALE * 2 * problem.k_blocks)
 
 
 def zero_blocks(problem: Problem) -> str | None:
@@ -103,9 +99,7 @@ def zero_blocks(problem: Problem) -> str | None:
 
 def one_scale(problem: Problem) -> str | None:
     """Ones, and one scale up to the number of K blocks and 1."""
-    if problem.has_whole_scales and problem.k > EXACT_UNIT:
-        return _too_large_for_units(problem.k)
     largest = 128 * (2 * problem.k_blocks + 1)
-    if problem.out == "fp16" and largest > 65504:
-        return f"its results reach {largest}, beyond float16"
-    return _too_large(largest)
+    overflows = problem.out == "fp16" and largest > 65504
+    of_results = f"its results reach {largest}, beyond float16" if overflows else _too_large(largest)
+    return _too_large_for_units(problem, problem.k) or of_results

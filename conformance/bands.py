@@ -60,6 +60,11 @@ class Banded:
         return torch.as_strided(octets, shape, (strides[0] * size, strides[1] * size, 1), self.payload.start)
 
 
+def octets(x: Tensor) -> Tensor:
+    """The bytes of ``x`` in its logical order, whatever its strides: a view where it is contiguous."""
+    return x.contiguous().view(-1).view(torch.uint8)
+
+
 def band(name: str, operand: Tensor, lie: Lie, *, behind: int = 0) -> Banded:
     """``operand``, which is contiguous, in a buffer of its own, with ``behind`` bytes behind it at least."""
     about = name, lie.fill, operand.dtype, operand.device
@@ -67,7 +72,7 @@ def band(name: str, operand: Tensor, lie: Lie, *, behind: int = 0) -> Banded:
     if lie.is_dense:
         raw = operand.view(torch.uint8) if operand.element_size() == 1 else operand
         stored = raw.t() if lie.column_major else raw[:1] if lie.expanded else raw
-        body = stored.contiguous().view(-1).view(torch.uint8)
+        body = octets(stored)
     else:
         body = filling(name, lie.fill, payload.stop - payload.start, operand.dtype, operand.device)
     buffer = torch.cat((_guard(*about, payload.start), body, _guard(*about, rear)))

@@ -33,6 +33,11 @@ def first_line(error: BaseException) -> str:
     return lines[0][:200] if lines else "(no text)"
 
 
+def error_line(error: BaseException) -> str:
+    """The class of ``error`` and what it says, in one line."""
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
 def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
     """Hand presented operands to the kernel and see what it does to them."""
     return watch(lambda: backend.apply(presented.tensors, problem, out=presented.out), presented, problem)

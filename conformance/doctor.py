@@ -48,7 +48,7 @@ def _machines(here: list[Platform], on: str | None, torch_version: str | None) -
     if on is not None:
         return [Machine(described(on, version))]
     if torch_version is not None:
-        return [Machine(described(f"{p.kind}/{p.arch}", version)) for p in here]
+        return [Machine(described(p.spelled, version)) for p in here]
     return [Machine(p, cublas_version() if p.kind == "cuda" else "", driver_version(p)) for p in here]
 
 

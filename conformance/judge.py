@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cases import Case
-from conformance.calling import Outcome, first_line
+from conformance.calling import Outcome, error_line
 from conformance.contract import Compute, Promise, Refuse
 from conformance.evidence import Evidence
 from conformance.tiers import Claim, Judgement, failed, judge_values
@@ -32,7 +32,7 @@ def judge(case: Case, evidence: Evidence, promise: Promise, claim: Claim | None,
 
 
 def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judgement:
-    said = f"{type(error).__name__}: {first_line(error)}"
+    said = error_line(error)
     if case.is_huge and isinstance(error, torch.OutOfMemoryError):
         # How much a kernel needs beside operands and result is its own affair, as long as it says so.
         return Judgement("rejected", detail=said)

@@ -25,6 +25,11 @@ class Platform:
     device_name: str = ""
 
     @property
+    def spelled(self) -> str:
+        """Kind and architecture as the command line takes them, ``cuda/sm90``."""
+        return f"{self.kind}/{self.arch}"
+
+    @property
     def path(self) -> str:
         """The one path of `PATHS` that cases on this platform exercise."""
         return next(name for name, path in PATHS.items() if path.holds(self))

@@ -54,7 +54,7 @@ class Session:
         request.check()
         device = parse_device(request.device)
         here = probe(device)
-        platform = described(on or f"{here.kind}/{here.arch}", torch_version or here.torch_version)
+        platform = described(on or here.spelled, torch_version or here.torch_version)
         return cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
 
     @property
@@ -75,9 +75,8 @@ class Session:
             Assignment.of(case, backend, self.platform)
             for case in self.request.chosen_cases()
             for backend in self.backends
-            # What a kernel has never heard of says nothing about it; named one by one, a case is answered all the same.
-            if self.request.cases or case.problem.recipe in backend.recipes
         )
+        # Named one by one, a case is answered whatever it means to the kernel.
         return tuple(everything) if self.request.cases else tuple(_without_repeats(filter(_has_sense, everything)))
 
     @cached_property
@@ -92,8 +91,13 @@ class Session:
 
 
 def _has_sense(assignment: Assignment) -> bool:
-    """Whether there is anything to try, or to say: the rules of an API are nothing that another kernel lacks."""
-    return assignment.case.scenario.kind != "rule" or not isinstance(assignment.promise, Absent)
+    """Whether there is anything to try, or to say: what a kernel has never heard of says nothing about it.
+
+    That are recipes that it does not name, and the rules of an API that is not its own.
+    """
+    case = assignment.case
+    is_anothers = case.scenario.kind == "rule" and isinstance(assignment.promise, Absent)
+    return case.problem.recipe in assignment.backend.recipes and not is_anothers
 
 
 def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:

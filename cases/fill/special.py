@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from cases.case import Case
-from cases.fill.exact import tagged_integers
+from cases.fill.exact import scale_shapes, tagged_integers
 from cases.fill.values import Values
 from cases.places import injection_of
 from cases.stream import Stream
-from reference.blocks import WHOLE, recipe_of
+from reference.blocks import recipe_of
 
 SPECIAL_CODES = (1.0, 0.0, -0.0, -1.0, 2.0**-9, 448.0, -448.0, math.nan)
 SPECIAL_SCALES = (1.0, math.nan, math.inf, -math.inf, 0.0, 1e-40, 1e-45, 3e38, 1e38, 1e-38, 1e-30, 1e30, -1.0)
@@ -26,17 +26,16 @@ def special_values(case: Case, stream: Stream) -> Values:
     problem = case.problem
     recipe, device = recipe_of(problem.recipe), stream.device
     sides = []
-    for rows, per_scale, dtype, start in (
-        (problem.m, recipe.a_rows, problem.a_dtype, 4 * case.seed),
-        (problem.n, recipe.b_rows, problem.b_dtype, case.seed),
+    of_a, of_b = scale_shapes(case)
+    for rows, per_scale, shape, dtype, start in (
+        (problem.m, recipe.a_rows, of_a, problem.a_dtype, 4 * case.seed),
+        (problem.n, recipe.b_rows, of_b, problem.b_dtype, case.seed),
     ):
         codes = torch.zeros(rows, problem.k, dtype=dtype, device=device)
         codes[:, 0] = _cycle(SPECIAL_CODES, rows, 1, case.seed, device).to(dtype)
-        blocks = 1 if per_scale == WHOLE else -(-rows // per_scale)
         every = len(SPECIAL_CODES) if per_scale == 1 else 1
-        scales = _cycle(SPECIAL_SCALES, blocks, every, start, device)[:, None]
-        scales = scales.expand(blocks, problem.k_scales).contiguous()
-        sides.append((codes, scales))
+        scales = _cycle(SPECIAL_SCALES, shape[0], every, start, device)[:, None]
+        sides.append((codes, scales.expand(shape).contiguous()))
     (a, sa), (b, sb) = sides
     return a, b, sa, sb
 

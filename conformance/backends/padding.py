@@ -26,6 +26,11 @@ def pad_scale_rows(As: Tensor, *, multiple: int) -> Tensor:
     return padded
 
 
+def by_column(x: Tensor) -> Tensor:
+    """A column-major copy of the matrix ``x``, or itself where it is column-major already."""
+    return x.t().contiguous().t()
+
+
 def one_column(scale: Tensor) -> Tensor:
     """Scales [R,1] with stride 1 along their one column, which torch asks for though it is never walked; a view."""
     return scale[:, 0].unsqueeze(1)

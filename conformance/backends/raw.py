@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from cases.problem import WHOLE_RECIPES
-from conformance.backends.padding import one_column, pad_columns, pad_rows, pad_scale_rows
+from conformance.backends.padding import by_column, one_column, pad_columns, pad_rows, pad_scale_rows
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ def raw_v2(operands: Four, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     if A.is_cuda:
         A, As = (pad_rows(A, multiple=4), As if a_blocked else pad_scale_rows(As, multiple=4))
     scale_a, scale_b = (_scale(s, blocked) for s, blocked in ((As, a_blocked), (Bs, b_blocked)))
-    recipes = tuple(
+    of_a, of_b = (
         ScalingType.BlockWise128x128 if blocked else ScalingType.BlockWise1x128 for blocked in (a_blocked, b_blocked)
     )
-    return RawCall(A, B.t(), scale_a, scale_b, out_dtype, recipes)  # type: ignore[arg-type]
+    return RawCall(A, B.t(), scale_a, scale_b, out_dtype, (of_a, of_b))
 
 
 def raw_call(api: str, operands: Four, out_dtype: torch.dtype) -> RawCall:
@@ -95,6 +95,6 @@ def raw_call(api: str, operands: Four, out_dtype: torch.dtype) -> RawCall:
 def _scale(scale: Tensor, blocked: bool) -> Tensor:
     """A scale as v2 wants it: by row [R, kb] column-major; by block transposed, K blocks padded to 4 except on XPU."""
     if not blocked:
-        return scale.t().contiguous().t()
+        return by_column(scale)
     multiple = 1 if scale.device.type == "xpu" else 4
     return pad_columns(scale, multiple=multiple).t()

@@ -75,7 +75,7 @@ def _promised(before: Platform, after: Platform) -> Iterator[Change]:
         for problem in PROBLEMS:
             old, new = (describe_promise(promise_of(api, platform, problem)) for platform in (before, after))
             if old != new:
-                yield Change(_name(after), f"{APIS[api]} at {problem.operation}/{problem.shape}", old, new)
+                yield Change(after.spelled, f"{APIS[api]} at {problem.operation}/{problem.shape}", old, new)
 
 
 def _known(before: Platform, after: Platform) -> Iterator[Change]:
@@ -83,8 +83,4 @@ def _known(before: Platform, after: Platform) -> Iterator[Change]:
     for name in sorted(old.keys() ^ new.keys()):
         was, now = ("known to be wrong", "no longer known to be") if name in old else ("not known to be wrong", "wrong")
         entry = {**old, **new}[name]
-        yield Change(_name(after), f"{', '.join(entry.backends)}, {entry.observed} ({name})", was, now)
-
-
-def _name(platform: Platform) -> str:
-    return f"{platform.kind}/{platform.arch}"
+        yield Change(after.spelled, f"{', '.join(entry.backends)}, {entry.observed} ({name})", was, now)

@@ -15,6 +15,7 @@ from conformance.contract.rules import RuleRow
 from conformance.contract.table import TABLE, promise_of
 from conformance.deviations.entry import Entry
 from conformance.deviations.ledger import shipped
+from conformance.markdown import table
 
 UPSTREAM = Problem(83, 576, 7168)
 
@@ -127,12 +128,9 @@ def _code(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _line(head)
-    yield "|" + "---|" * len(head)
-    yield from map(_line, rows)
-    yield ""
+    return table(head, (list(map(_cell, row)) for row in rows))
 
 
-def _line(cells: Sequence[str]) -> str:
+def _cell(text: str) -> str:
     # A bar in a cell would end it, and a line break the table.
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return " ".join(text.split()).replace("|", "\\|")

@@ -42,6 +42,11 @@ class Refuse:
         return " or ".join(map(str, self.refusals)) or "a refusal"
 
 
+def refuse(*which: Refusal) -> Refuse:
+    """The promise of one of these refusals."""
+    return Refuse(which)
+
+
 @dataclass(frozen=True)
 class RightOrRefused:
     """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`."""

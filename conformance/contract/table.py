@@ -7,15 +7,9 @@ from __future__ import annotations
 from cases import Problem
 from cases.problem import RECIPES, WHOLE_RECIPES
 from conformance.contract import refusals
-from conformance.contract.promises import Absent, Compute, Promise, Refuse, RightOrRefused
-from conformance.contract.refusals import Refusal
+from conformance.contract.promises import Absent, Compute, Promise, RightOrRefused, refuse
 from conformance.contract.row import NO_WHOLE_FOUR, ONE_SCALE_EACH, Row
 from conformance.probe import Platform
-
-
-def _refuse(*which: Refusal) -> Refuse:
-    return Refuse(which)
-
 
 SM90 = ("sm90",)
 SM80 = ("sm70", "sm75", "sm80", "sm86", "sm87")
@@ -35,12 +29,12 @@ V1_ALONE = "ScaledBlas.cpp: v1 calls no _check_deepseek_support, so cuBLASLt fin
 
 TABLE: tuple[Row, ...] = (
     # v1, torch._scaled_mm: the recipe is inferred from the scales
-    Row("v1", "cuda", _refuse(refusals.ARCH), "read", GATE, SM80),
-    Row("v1", "cuda", _refuse(refusals.OLD_CUDA), "read", SCALE_MODE, SM90 + NEWER, runtime="<12.9"),
+    Row("v1", "cuda", refuse(refusals.ARCH), "read", GATE, SM80),
+    Row("v1", "cuda", refuse(refusals.OLD_CUDA), "read", SCALE_MODE, SM90 + NEWER, runtime="<12.9"),
     Row(
         "v1",
         "cuda",
-        _refuse(refusals.SCALING_V1),
+        refuse(refusals.SCALING_V1),
         "read",
         "pytorch#164953: until then B scales had to be padded to 4 K blocks, which upstream's are not",
         SM90,
@@ -48,53 +42,53 @@ TABLE: tuple[Row, ...] = (
         problems=NO_WHOLE_FOUR,
     ),
     Row("v1", "cuda", Compute(), "measured", H200, SM90),
-    Row("v1", "cuda", _refuse(refusals.CUBLAS), "derived", V1_ALONE, NEWER),
+    Row("v1", "cuda", refuse(refusals.CUBLAS), "derived", V1_ALONE, NEWER),
     Row("v1", "rocm", TENSORWISE, "derived", JOINT, problems=ONE_SCALE_EACH),
-    Row("v1", "rocm", _refuse(refusals.OLD_CUDA), "derived", SCALE_MODE),
+    Row("v1", "rocm", refuse(refusals.OLD_CUDA), "derived", SCALE_MODE),
     Row("v1", "xpu", TENSORWISE, "derived", JOINT, problems=ONE_SCALE_EACH),
-    Row("v1", "xpu", _refuse(refusals.SCALING_V1), "read", "vllm#41677: no block scales in 2.11", torch="<2.13"),
+    Row("v1", "xpu", refuse(refusals.SCALING_V1), "read", "vllm#41677: no block scales in 2.11", torch="<2.13"),
     Row("v1", "xpu", Compute(), "read", XPU_BLOCKS),
     Row("v1", "cpu", TENSORWISE, "measured", CPUS, problems=ONE_SCALE_EACH),
-    Row("v1", "cpu", _refuse(refusals.CPU_TENSORWISE_ONLY), "measured", "CPU, torch 2.11.0", torch="<2.12"),
-    Row("v1", "cpu", _refuse(refusals.CPU_SCALING), "measured", CPUS),
+    Row("v1", "cpu", refuse(refusals.CPU_TENSORWISE_ONLY), "measured", "CPU, torch 2.11.0", torch="<2.12"),
+    Row("v1", "cpu", refuse(refusals.CPU_SCALING), "measured", CPUS),
     Row("v1", "cpu", Compute(), "measured", CPUS, torch=">=2.12", recipes=WHOLE_RECIPES),
     Row("v1", "cpu", Compute(), "read", "pytorch#139975: released with 2.8", torch=">=2.8", recipes=("tensorwise",)),
     Row(
         "v1",
         "cpu",
-        _refuse(refusals.CPU_TENSORWISE_ONLY),
+        refuse(refusals.CPU_TENSORWISE_ONLY),
         "derived",
         "native/mkldnn/Linear.cpp",
         torch=">=2.8,<2.12",
         recipes=("rowwise",),
     ),
-    Row("v1", "mps", _refuse(refusals.NO_KERNEL), "read", "native_functions.yaml: no MPS kernel of _scaled_mm"),
+    Row("v1", "mps", refuse(refusals.NO_KERNEL), "read", "native_functions.yaml: no MPS kernel of _scaled_mm"),
     # v2, torch.nn.functional.scaled_mm: the recipe is told
     *(
         Row("v2", kind, NO_V2, "read", V2_ADDED, torch="<2.10", recipes=RECIPES)
         for kind in ("cuda", "rocm", "xpu", "cpu", "mps")
     ),
-    Row("v2", "cuda", _refuse(refusals.ARCH), "read", GATE, SM80),
-    Row("v2", "cuda", _refuse(refusals.OLD_CUBLAS), "read", "pytorch#166639", SM90, runtime="<12.9"),
+    Row("v2", "cuda", refuse(refusals.ARCH), "read", GATE, SM80),
+    Row("v2", "cuda", refuse(refusals.OLD_CUBLAS), "read", "pytorch#166639", SM90, runtime="<12.9"),
     Row("v2", "cuda", Compute(), "measured", H200, SM90),
-    Row("v2", "cuda", _refuse(refusals.SM90_ONLY), "read", "pytorch#166639", NEWER),
-    Row("v2", "rocm", _refuse(refusals.SCALING_V2), "read", "pytorch#176855: MI300X, torch 2.12", GFX942),
-    Row("v2", "rocm", _refuse(refusals.ROCM), "read", "pytorch#166639", GFX950),
-    Row("v2", "xpu", _refuse(refusals.SCALING_V2), "read", "vllm#41677: no block scales in 2.11", torch="<2.13"),
+    Row("v2", "cuda", refuse(refusals.SM90_ONLY), "read", "pytorch#166639", NEWER),
+    Row("v2", "rocm", refuse(refusals.SCALING_V2), "read", "pytorch#176855: MI300X, torch 2.12", GFX942),
+    Row("v2", "rocm", refuse(refusals.ROCM), "read", "pytorch#166639", GFX950),
+    Row("v2", "xpu", refuse(refusals.SCALING_V2), "read", "vllm#41677: no block scales in 2.11", torch="<2.13"),
     Row("v2", "xpu", Compute(), "read", XPU_BLOCKS),
     Row(
         "v2",
         "cpu",
-        _refuse(refusals.NO_KERNEL),
+        refuse(refusals.NO_KERNEL),
         "measured",
         "CPU, torch 2.11.0; pytorch#170670",
         torch="<2.12",
         recipes=RECIPES,
     ),
     Row("v2", "cpu", Compute(), "measured", CPUS, recipes=WHOLE_RECIPES),
-    Row("v2", "cpu", _refuse(refusals.CPU_SCALING), "measured", CPUS),
-    Row("v2", "mps", _refuse(refusals.NO_KERNEL), "read", "pytorch#196916: released with 2.15", torch="<2.15"),
-    Row("v2", "mps", _refuse(refusals.MPS_V2), "read", "pytorch#196916"),
+    Row("v2", "cpu", refuse(refusals.CPU_SCALING), "measured", CPUS),
+    Row("v2", "mps", refuse(refusals.NO_KERNEL), "read", "pytorch#196916: released with 2.15", torch="<2.15"),
+    Row("v2", "mps", refuse(refusals.MPS_V2), "read", "pytorch#196916"),
 )
 """Read from the top: the first line that applies decides."""
 

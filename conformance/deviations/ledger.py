@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from cases import EXAMPLE, Case, Problem
@@ -15,6 +16,7 @@ from conformance.verdict import CaseRecord
 SHIPPED = Path(__file__).resolve().parents[2] / "cases" / "deviations.toml"
 
 
+@cache
 def shipped() -> tuple[Entry, ...]:
     """What is known of torch's own APIs, by version and platform: `cases/deviations.toml`."""
     return read_ledger(SHIPPED)

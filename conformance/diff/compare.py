@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.diff.kinds import KINDS, STATES, TRANSITIONS, Kind
+from conformance.diff.kinds import KINDS, RANKS, STATES, TRANSITIONS, Kind
 from conformance.diff.sides import Side
 
 Line = Mapping[str, Any]
@@ -39,8 +39,7 @@ def compare(old: Side, new: Side, *, covered: bool) -> list[Difference]:
         for key in keys
         for difference in _of_case(key, old.lines.get(key, NOTHING), new.lines.get(key, NOTHING), covered)
     ]
-    order = list(KINDS)
-    return sorted(found, key=lambda x: (order.index(x.change), x.backend, x.check, x.id))
+    return sorted(found, key=lambda x: (RANKS[x.change], x.backend, x.check, x.id))
 
 
 def _of_case(key: tuple[str, str], was: Line, now: Line, covered: bool) -> Iterator[Difference]:

@@ -59,6 +59,8 @@ _ROWS = (
     Kind("dropped", "in OLD only, and not judged there", "nothing", "count"),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ROWS}
+RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(KINDS)}
+"""The place of each kind in the order of what a person must do."""
 
 STATES: Mapping[str, str] = {
     "passed": "right",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from conformance.diff.kinds import KINDS
 from conformance.diff.result import Diff, Group
 from conformance.diff.tables import plain
+from conformance.markdown import table
 
 GROUPS = 60
 """Groups that the comment shows: hosts limit its length."""
@@ -24,11 +25,11 @@ def render(found: Diff) -> str:
 def _lines(found: Diff) -> Iterator[str]:
     yield f"**{_text(found.sentence)}**\n"
     if found.runs:
-        yield from _table(("what differs", "OLD", "NEW"), ([_code(cell) for cell in row] for row in found.runs))
+        yield from table(("what differs", "OLD", "NEW"), ([_code(cell) for cell in row] for row in found.runs))
     groups = found.groups
     if groups:
         head = ("change", "backend", "check", "cases", "was → is", "example")
-        yield from _table(head, map(_row, groups[:GROUPS]))
+        yield from table(head, map(_row, groups[:GROUPS]))
     if len(groups) > GROUPS:
         yield f"... and {len(groups) - GROUPS} more groups\n"
     if groups:
@@ -43,17 +44,6 @@ def _row(group: Group) -> Sequence[str]:
     word = f"**{group.kind.words}**" if group.kind.weight == "fails" else group.kind.words
     about = (_code(group.backend), _code(group.check), str(len(group.members)))
     return word, *about, values, _code(group.members[0].id)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _line(head)
-    yield "|" + "---|" * len(head)
-    yield from map(_line, rows)
-    yield ""
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _code(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.conclude import CONFORMS, INCONCLUSIVE, WRONG
 from conformance.diff.compare import Difference, compare
-from conformance.diff.kinds import KINDS, Kind
+from conformance.diff.kinds import KINDS, RANKS, Kind
 from conformance.diff.sides import Side, differing, is_covering, paired, why_incomparable
 
 NAMED = 6
@@ -86,8 +86,7 @@ class Diff:
             Group(KINDS[name], backend, check, old, new, tuple(members))
             for (name, backend, check, old, new), members in found.items()
         ]
-        order = list(KINDS)
-        return sorted(groups, key=lambda group: (order.index(group.kind.name), -len(group.members)))
+        return sorted(groups, key=lambda group: (RANKS[group.kind.name], -len(group.members)))
 
 
 def diff(old: Path, new: Path, across: str | None = None) -> Diff:

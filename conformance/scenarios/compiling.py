@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from cases.scenarios import COMPILE
-from conformance.calling import Outcome, first_line, watch
+from conformance.calling import Outcome, error_line, watch
 from conformance.presentation import present
 from conformance.scenarios.called import Called
 from conformance.scenarios.contents import other
@@ -76,7 +76,7 @@ def _refusal(first: Called, outcome: Outcome) -> Judgement | None:
 
 
 def _did(error: BaseException | None) -> str:
-    return "computes" if error is None else f"raises {type(error).__name__}: {first_line(error)}"
+    return "computes" if error is None else f"raises {error_line(error)}"
 
 
 def _compare(first: Called, outcome: Outcome, product: Product) -> Judgement:
@@ -118,5 +118,5 @@ def why_not(kind: str, compiler: str) -> str:
             add = torch.compile(torch.add, dynamic=False, backend=compiler)
             add(torch.ones(2, device=kind), 1)
     except Exception as error:  # compilers, their dependencies and what calls them raise anything
-        return f"torch.compile does not work here ({type(error).__name__}: {first_line(error)})"
+        return f"torch.compile does not work here ({error_line(error)})"
     return ""

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from cases import Problem
 from cases.scenarios import COMPILE
 from conformance.backends.protocol import Backend
-from conformance.calling import first_line
+from conformance.calling import error_line
 from conformance.presentation import present
 from conformance.scenarios.seen import form
 from conformance.tiers import Judgement, failed
@@ -43,7 +43,7 @@ class Answer:
     def of(cls, came: object) -> Answer:
         """The answer that an exception or a result is."""
         if isinstance(came, BaseException):
-            said = f"raises {type(came).__name__}: {first_line(came)}"
+            said = f"raises {error_line(came)}"
             return cls(None, said, said)
         if not isinstance(came, Tensor):
             said = f"gives a {type(came).__name__}, not a tensor"

@@ -48,16 +48,15 @@ def what_is_left(case: Case, evidence: Evidence, raw: RawCall) -> tuple[Case, Ev
     problem = replace(case.problem, m=m, n=n, k=k)
     if problem == case.problem and bias is None and sense is None:
         return case, evidence
-    left = Evidence(problem, _cut(sense(evidence.operands) if sense else evidence.operands, m, n, k))
+    left = Evidence(problem, _cut(sense(evidence.operands) if sense else evidence.operands, problem))
     exact = left.exact if m and n and k else left.operands.As.new_zeros((m, n), dtype=torch.float64)
     if bias is not None and bias.numel() == n:
         exact = exact + bias.double()
     return replace(case, problem=problem), _Known(problem, left.operands, exact)
 
 
-def _cut(given: Operands, m: int, n: int, k: int) -> Operands:
-    n_blocks, k_blocks = -(-n // BLOCK), -(-k // BLOCK)
+def _cut(given: Operands, to: Problem) -> Operands:
     a, b, sa, sb = given.tensors
-    tensors = (a[:m, :k], b[:n, :k], sa[:m, :k_blocks], sb[:n_blocks, :k_blocks])
+    tensors = (a[: to.m, : to.k], b[: to.n, : to.k], sa[: to.m, : to.k_blocks], sb[: to.n_blocks, : to.k_blocks])
     a, b, sa, sb = (x.contiguous() for x in tensors)
     return Operands(a, b, sa, sb, given.digest)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from conformance.backends.raw import RawCall, raw_call
-from conformance.calling import Outcome, first_line, share_memory, watch
+from conformance.bands import octets
+from conformance.calling import Outcome, error_line, first_line, share_memory, watch
 from conformance.judge import judge
 from conformance.presentation import present
 from conformance.scenarios.promptness import occupy_gpu, waits_for_nothing
@@ -25,7 +26,7 @@ def perform_rule(trial: Trial) -> Finding:
     presented, api = present(trial.operands), trial.assignment.backend.api
     assert api is not None
     raw = SPOILS[trial.assignment.case.scenario.name](raw_call(api, presented.tensors, trial.problem.out_dtype))
-    pristine = {name: _octets(x).clone() for name, x in _untouchable(raw).items()}
+    pristine = {name: octets(x).clone() for name, x in _untouchable(raw).items()}
     outcome = _settled(_attempt(lambda: watch(raw, presented, trial.problem)), raw.more.get("out"))
     judgement = _judge(trial, raw, outcome)
     if judgement.verdict != "failed":
@@ -64,14 +65,10 @@ def _untouchable(raw: RawCall) -> dict[str, Tensor]:
     return raw.inputs if out is None else {**raw.inputs, "out": out}
 
 
-def _octets(x: Tensor) -> Tensor:
-    return x.contiguous().view(-1).view(torch.uint8)
-
-
 def _changed(raw: RawCall, pristine: dict[str, Tensor], outcome: Outcome) -> Judgement | None:
     """An argument that is not what it was; an `out` is written where nothing was refused."""
     for name, x in _untouchable(raw).items():
-        if not torch.equal(_octets(x), pristine[name]) and (name != "out" or outcome.raised is not None):
+        if not torch.equal(octets(x), pristine[name]) and (name != "out" or outcome.raised is not None):
             return failed("memory-changed", f"the argument {name} was written to")
     return None
 
@@ -97,9 +94,9 @@ def _unlike(before: Outcome, after: Outcome) -> Judgement | None:
 def _answer(outcome: Outcome) -> tuple[str, object]:
     """What came of a plain call, in words and to the last bit."""
     if outcome.raised is not None:
-        said = f"raises {type(outcome.raised).__name__}: {first_line(outcome.raised)}"
+        said = f"raises {error_line(outcome.raised)}"
         return said, str(outcome.raised)
     if not isinstance(outcome.returned, Tensor):
         return f"gives a {type(outcome.returned).__name__}", None
     x = outcome.returned.detach()
-    return f"gives {list(x.shape)} {x.dtype}", _octets(x).cpu().numpy().tobytes()
+    return f"gives {list(x.shape)} {x.dtype}", octets(x).cpu().numpy().tobytes()

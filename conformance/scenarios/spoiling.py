@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from conformance.backends.padding import pad_columns
+from conformance.backends.padding import by_column, pad_columns
 from conformance.backends.raw import RawCall
 from reference.blocks import BLOCK
 
@@ -18,10 +18,6 @@ NAN_CODE = 0x7F
 """NaN in float8_e4m3fn, between rows that stand apart."""
 APART = 16
 """Bytes between such rows: each still starts on a boundary of 16."""
-
-
-def _by_column(x: Tensor) -> Tensor:
-    return x.t().contiguous().t()
 
 
 def _in_wider(x: Tensor, start: int = 0) -> Tensor:
@@ -34,12 +30,12 @@ def _in_wider(x: Tensor, start: int = 0) -> Tensor:
 
 def _shorter_k(call: RawCall, lanes: int) -> RawCall:
     """The same K blocks, the last one ``lanes`` shorter."""
-    return replace(call, A=call.A[:, :-lanes].contiguous(), B=_by_column(call.B[:-lanes]))
+    return replace(call, A=call.A[:, :-lanes].contiguous(), B=by_column(call.B[:-lanes]))
 
 
 def _no_k(call: RawCall) -> RawCall:
-    a, b = call.A[:, :0].contiguous(), _by_column(call.B[:0])
-    return replace(call, A=a, B=b, scale_a=_by_column(call.scale_a[:, :0]), scale_b=_by_column(call.scale_b[:0]))
+    a, b = call.A[:, :0].contiguous(), by_column(call.B[:0])
+    return replace(call, A=a, B=b, scale_a=by_column(call.scale_a[:, :0]), scale_b=by_column(call.scale_b[:0]))
 
 
 def _rows_apart(call: RawCall) -> RawCall:
@@ -53,7 +49,7 @@ def _blocks_padded(call: RawCall) -> RawCall:
 
 
 def _blocks_unpadded(call: RawCall) -> RawCall:
-    return replace(call, scale_b=_by_column(call.scale_b[: call.scale_a.shape[1]]))
+    return replace(call, scale_b=by_column(call.scale_b[: call.scale_a.shape[1]]))
 
 
 def _padding(value: float) -> Spoil:
@@ -115,10 +111,10 @@ def _bias(dtype: Callable[[torch.dtype], torch.dtype], *, missing: int = 0) -> S
 
 
 SPOILS: dict[str, Spoil] = {
-    "m-unpadded": lambda call: replace(call, A=call.A[:-1], scale_a=_by_column(call.scale_a[:-1])),
+    "m-unpadded": lambda call: replace(call, A=call.A[:-1], scale_a=by_column(call.scale_a[:-1])),
     "n-unaligned": lambda call: replace(call, B=call.B[:, :-8]),
     "k-unaligned": lambda call: _shorter_k(call, 8),
-    "k-unequal": lambda call: replace(call, B=_by_column(call.B[:-16])),
+    "k-unequal": lambda call: replace(call, B=by_column(call.B[:-16])),
     "k-ragged": lambda call: call,
     "m-zero": lambda call: call,
     "n-zero": lambda call: replace(call, B=call.B[:, :0], scale_b=call.scale_b[:, :0]),
@@ -155,7 +151,7 @@ SPOILS: dict[str, Spoil] = {
     "fast-accum": _with(use_fast_accum=True),
     "a-rows-padded": lambda call: replace(call, A=_in_wider(call.A)),
     "b-rows-padded": lambda call: replace(call, B=_in_wider(call.B.t()).t()),
-    "a-column-major": lambda call: replace(call, A=_by_column(call.A)),
+    "a-column-major": lambda call: replace(call, A=by_column(call.A)),
     "b-row-major": lambda call: replace(call, B=call.B.contiguous()),
     "a-offset-8": lambda call: replace(call, A=_in_wider(call.A, 8)),
 }
