@@ -50,6 +50,12 @@ CPU_SCALING = Refusal(
     r"^Invalid scaling configuration\..*TensorWise scaling.*RowWise scaling",
     "native/Blas.cpp; seen on 2.13.0 and 2.14.1",
 )
+ROW_STRIDE = Refusal(
+    "E8r",
+    ("ValueError",),
+    r"expected scale_a\.stride\(1\) to be 1",
+    "native/Blas.cpp; seen on 2.12.1, 2.13.0 and 2.14.1",
+)
 CPU_TENSORWISE_ONLY = Refusal(
     "E8a",
     ("RuntimeError",),

@@ -36,6 +36,7 @@ ANY = Condition("", lambda _: True)
 ONE_SCALE_EACH = Condition(
     "M = 1, N ≤ 128 and K ≤ 128", lambda problem: problem.m == 1 and problem.k_blocks == 1 and problem.n_blocks == 1
 )
+ONE_COLUMN = Condition("N = 1 and K ≤ 128", lambda problem: problem.n == 1 and problem.k_blocks == 1)
 NO_WHOLE_FOUR = Condition("ceil(K/128) is no multiple of 4", lambda problem: problem.k_blocks % 4 != 0)
 
 

@@ -8,7 +8,7 @@ from cases import Problem
 from cases.problem import RECIPES, WHOLE_RECIPES
 from conformance.contract import refusals
 from conformance.contract.promises import Absent, Compute, Promise, RightOrRefused, refuse
-from conformance.contract.row import NO_WHOLE_FOUR, ONE_SCALE_EACH, Row
+from conformance.contract.row import NO_WHOLE_FOUR, ONE_COLUMN, ONE_SCALE_EACH, Row
 from conformance.probe import Platform
 
 SM90 = ("sm90",)
@@ -50,6 +50,8 @@ TABLE: tuple[Row, ...] = (
     Row("v1", "xpu", Compute(), "read", XPU_BLOCKS),
     Row("v1", "cpu", TENSORWISE, "measured", CPUS, problems=ONE_SCALE_EACH),
     Row("v1", "cpu", refuse(refusals.CPU_TENSORWISE_ONLY), "measured", "CPU, torch 2.11.0", torch="<2.12"),
+    # One column has scales [M,1] and [1,1], which are taken for row-wise ones.
+    Row("v1", "cpu", refuse(refusals.ROW_STRIDE), "measured", CPUS, problems=ONE_COLUMN),
     Row("v1", "cpu", refuse(refusals.CPU_SCALING), "measured", CPUS),
     Row("v1", "cpu", Compute(), "measured", CPUS, torch=">=2.12", recipes=WHOLE_RECIPES),
     Row("v1", "cpu", Compute(), "read", "pytorch#139975: released with 2.8", torch=">=2.8", recipes=("tensorwise",)),

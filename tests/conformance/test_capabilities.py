@@ -75,6 +75,21 @@ def test_one_scale_on_each_side_is_tensorwise_where_m_is_not_padded(kind: str, o
     assert _label(promise_of("v1", platform(kind, arch, "2.13.0", "13.0"), ONE_BLOCK)) == owed
 
 
+@pytest.mark.parametrize(
+    ("torch", "problem", "owed"),
+    [
+        ("2.13.0", Problem(130, 1, 1), "E8r"),
+        ("2.13.0", Problem(2, 1, 128), "E8r"),
+        ("2.13.0", Problem(1, 1, 128), "detour"),
+        ("2.13.0", Problem(2, 2, 1), "E8"),
+        ("2.13.0", Problem(2, 1, 129), "E8"),
+        ("2.11.0", Problem(2, 1, 128), "E8a"),
+    ],
+)
+def test_one_column_is_taken_for_row_wise_scales_on_a_cpu(torch: str, problem: Problem, owed: str) -> None:
+    assert _label(promise_of("v1", platform("cpu", "x86_64", torch), problem)) == owed
+
+
 @pytest.mark.parametrize(("torch", "owed"), [("2.9.1+cu130", "E0"), ("2.10.0+cu130", "compute")])
 def test_torch_2_9_refuses_unpadded_scales(torch: str, owed: str) -> None:
     assert _label(promise_of("v1", platform("cuda", "sm90", torch, "13.0"), SHARED_EXPERT)) == owed
