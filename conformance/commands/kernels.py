@@ -1,0 +1,56 @@
+"""Commands that ask kernels what they are: arithmetic, speed, bits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conformance.commands.app import app, put
+from conformance.commands.options import Backends, Device, Json, Seed
+from conformance.conclude import INCONCLUSIVE
+
+
+@app.command()
+def probe(backend: Backends = None, device: Device = None, as_json: Json = False) -> None:
+    """Ask backends which arithmetic they have, with products that tell."""
+    from conformance.probing import probe_backends, render
+
+    documents = probe_backends(tuple(backend or ()), device)
+    if as_json:
+        put(documents, True, list)
+    else:
+        render(documents)
+
+
+@app.command()
+def bench(backend: Backends = None, device: Device = None, as_json: Json = False) -> None:
+    """Time the engines of the bit model, the reference and backends side by side, and what padding M costs."""
+    from conformance.benchmark import bench as run_bench
+    from conformance.benchmark import render
+
+    document = run_bench(tuple(backend or ()), device)
+    if as_json:
+        put(document, True, list)
+    else:
+        render(document)
+
+
+@app.command()
+def record(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the recordings (JSON).")],
+    backend: Backends = None,
+    device: Device = None,
+    seed: Seed = 0,
+) -> None:
+    """Record what real kernels return here, as raw bits, to hold the model against on any machine."""
+    from conformance.recorder import record as record_backends
+    from conformance.request import Request
+
+    count = record_backends(Request(tuple(backend or ()), device, seed=seed), out)
+    if not count:
+        sys.stderr.write("conformance: INCONCLUSIVE: nothing was recorded, since no backend computes a product here\n")
+        raise typer.Exit(INCONCLUSIVE)
+    sys.stdout.write(f"{count} recordings in {out}\n")

@@ -1,0 +1,62 @@
+"""Commands that read reports, or cases one by one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from conformance.commands.app import app, put
+from conformance.commands.options import Backends, Device, Json, Seed
+from conformance.errors import UsageError
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A report, or the folder that it lies in.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The report to compare with it.")],
+    across: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="A=B", help="Compare backend A of OLD with backend B of NEW, and nothing else."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the comment of a pull request.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare two reports. Exit code: 0 no regression, 1 a regression or lost coverage, 2 misused, 4 incomparable."""
+    from conformance.diff import markdown as comment
+    from conformance.diff.result import diff as diff_reports
+    from conformance.diff.result import document
+    from conformance.diff.tables import render
+
+    if markdown and as_json:
+        raise UsageError("--json and --markdown are two forms of the same: choose one")
+    found = diff_reports(old, new, across)
+    if as_json:
+        put(document(found), True, list)
+    elif markdown:
+        sys.stdout.write(comment.render(found))
+    else:
+        render(found)
+    raise typer.Exit(found.code)
+
+
+@app.command()
+def explain(
+    case: Annotated[list[str], typer.Argument(metavar="ID...", help="Case ids.")],
+    backend: Backends = None,
+    device: Device = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Run cases again and say what came: right, a named fault, another arithmetic, or unexplained."""
+    from conformance.explain import explain as explain_cases
+    from conformance.explain import render
+    from conformance.request import Request
+
+    documents = explain_cases(Request(tuple(backend or ()), device, seed=seed, cases=tuple(case)))
+    if as_json:
+        put(documents, True, list)
+    else:
+        render(documents)
