@@ -9,6 +9,7 @@ import torch
 from cases.operands import digest_of
 from conformance.assignment import Assignment
 from conformance.contract import Absent
+from conformance.diagnosis.finding import described
 from conformance.evidence import evidence_for
 from conformance.room import why_no_room
 from conformance.scenarios import perform
@@ -25,10 +26,12 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
         return assignment.record(declined)
     trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
     finding = perform(trial)
+    seconds = round(time.perf_counter() - started, 4)
     return assignment.record(
         finding.judgement,
+        **described(trial, finding),
         computed=finding.output is not None and finding.output.numel() > 0 and assignment.is_of_interest,
-        seconds=round(time.perf_counter() - started, 4),
+        seconds=seconds,
         input_digest=trial.evidence.operands.digest,
         output_digest=digest_of(finding.output) if finding.output is not None else "",
         deterministic=assignment.repeats_bits,

@@ -95,5 +95,13 @@ def _rounded(value: float) -> float | None:
 
 
 def _first_wrong(out: Tensor, expected: Tensor, wrong: Tensor) -> tuple[WrongElement, ...]:
-    places = wrong.nonzero()[:SHOWN].tolist()
-    return tuple(WrongElement(r, c, float(out[r, c]).hex(), float(expected[r, c]).hex()) for r, c in places)
+    return tuple(
+        WrongElement(r, c, *(float(x[r, c]).hex() for x in (out, expected)), *(_bits(x[r, c]) for x in (out, expected)))
+        for r, c in wrong.nonzero()[:SHOWN].tolist()
+    )
+
+
+def _bits(x: Tensor) -> str:
+    """The bits of a float, in hexadecimal digits."""
+    size, dtype = (8, torch.int32) if x.dtype == torch.float32 else (4, torch.int16)
+    return f"0x{int(x.view(dtype)) & (1 << 4 * size) - 1:0{size}x}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -36,12 +37,14 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class WrongElement:
-    """One wrong element: where, and what came for what was right, as hex floats."""
+    """One wrong element: where, and what came for what was right, as hex floats and as bits."""
 
     row: int
     column: int
     actual: str
     expected: str
+    actual_bits: str = ""
+    expected_bits: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """What became of one case on one backend: a ``case`` line of the report."""
+    """What became of one case on one backend: a ``case`` line of the report.
+
+    A wrong result has the ``shape`` of its error, a phrase that says ``where`` it is, and a ``picture`` (see
+    `conformance.location`); the ``fault`` of the catalogue that explains it, and the ``finding`` of `explain`.
+    """
 
     id: str
     backend: str
@@ -85,6 +92,11 @@ class CaseRecord:
     seconds: float = 0.0
     input_digest: str = ""
     output_digest: str = ""
+    shape: str = ""
+    where: str = ""
+    picture: Mapping[str, object] | None = None
+    fault: str = ""
+    finding: str = ""
     measured: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from conformance.diagnosis.reading import Memory, Reading, honest
 from conformance.diagnosis.suspects import Suspect, suspects
 from conformance.diagnosis.variants import candidates
 from conformance.presentation import Presented
-from reference import SM90, Arithmetic, expect
+from reference import SM90, Arithmetic, Expectation, expect, round_to
 from reference.emulate import emulate_plans
 from reference.splitk import plans, same_bits
 
@@ -58,7 +58,8 @@ def name_fault(
     recipe = problem.recipe
     specimen = Specimen.of(out, wrong)
     found = list(suspects(right, memory))
-    for comparison in (_Bitwise(arithmetic or SM90, recipe), _WithinBound(arithmetic)):
+    comparisons = _Bitwise(arithmetic or SM90, recipe), _WithinBound(arithmetic, right.at(specimen.rows, specimen.cols))
+    for comparison in comparisons:
         for suspect in found:
             if specimen.fits(suspect.reading, comparison):
                 return comparison.confirm(suspect, out, wrong)
@@ -82,9 +83,18 @@ class Specimen:
         return cls(out[rows][:, cols], wrong[rows][:, cols], rows, cols)
 
     def fits(self, reading: Reading, comparison: _Comparison) -> bool:
-        """Whether ``reading`` gives every wrong element of the specimen under ``comparison``."""
-        matches = comparison.matches(reading.at(self.rows, self.cols), self.out)
-        return any(bool(match[self.wrong].all()) for _, match in matches)
+        """Whether ``reading`` gives every wrong element of the specimen under ``comparison``, and most of the others.
+
+        A few elements that are off by a little fit many a fault; one that would change the others is not theirs.
+        """
+        there = reading.at(self.rows, self.cols)
+        matches = comparison.matches(there, self.out)
+        fit = any(bool(match[self.wrong].all()) and _mostly(match[~self.wrong]) for _, match in matches)
+        return fit and comparison.tells(there, self)
+
+
+def _mostly(match: Tensor) -> bool:
+    return not match.numel() or float(match.double().mean()) >= 0.5
 
 
 class _Comparison:
@@ -93,6 +103,10 @@ class _Comparison:
 
     def confirm(self, suspect: Suspect, out: Tensor, wrong: Tensor) -> Naming:
         raise NotImplementedError
+
+    def tells(self, reading: Reading, specimen: Specimen) -> bool:
+        """Whether ``reading`` could not as well be the right one; equal bits where the right differ always tell."""
+        return True
 
     def best(self, suspect: Suspect, out: Tensor, wrong: Tensor) -> tuple[int | None, int]:
         """The plan under which the full reading gives the most wrong elements, and how many."""
@@ -132,18 +146,22 @@ class _Bitwise(_Comparison):
 @dataclass(frozen=True)
 class _WithinBound(_Comparison):
     arithmetic: Arithmetic | None
+    right: Reading
+    """The right reading of the specimen."""
+
+    def tells(self, reading: Reading, specimen: Specimen) -> bool:
+        """A reading whose bound holds the right values as well (it is endless where scales are) tells nothing."""
+        right = round_to(self._expect(self.right).exact, specimen.out.dtype)
+        return not any(_mostly(match[specimen.wrong]) for _, match in self.matches(reading, right))
+
+    def _expect(self, reading: Reading) -> Expectation:
+        scales = reading.sa.t(), reading.sb.t()
+        return expect(reading.A, reading.B, *scales, recipe="1x128-1x128", arithmetic=self.arithmetic)
 
     def matches(self, reading: Reading, out: Tensor) -> Iterator[tuple[int | None, Tensor]]:
         if reading.chunks is not None:
             return
-        expectation = expect(
-            reading.A,
-            reading.B,
-            reading.sa.t(),
-            reading.sb.t(),
-            recipe="1x128-1x128",
-            arithmetic=self.arithmetic,
-        )
+        expectation = self._expect(reading)
         ends = (expectation.exact + side * expectation.error for side in (-1, 1))
         low, high = (reading.store(end.float(), out.dtype).double() for end in ends)
         value = out.double()

@@ -14,9 +14,9 @@ from cases import FAMILIES, Case, Problem, parse_case
 from cases.fill import FILLS
 from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
+from conformance.diagnosis.finding import wrong_elements
 from conformance.evidence import evidence_for
 from conformance.execute import run_case
-from conformance.explain import wrong_elements
 from conformance.measure import measure_exact, wrong_exactly
 from conformance.probe import Platform
 from conformance.verdict import CaseRecord

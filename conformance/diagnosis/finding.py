@@ -1,0 +1,116 @@
+"""What a result is, in one sentence: right, a named fault, another arithmetic, or honestly unexplained."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from cases import Case
+from conformance.assignment import Assignment
+from conformance.contract import Compute
+from conformance.diagnosis.guilt import guilty_block
+from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
+from conformance.diagnosis.reading import honest
+from conformance.evidence import Evidence
+from conformance.location import Location, locate
+from conformance.measure import out_of_bound, wrong_exactly
+from conformance.presentation import present
+from conformance.strips import needs_strips
+from conformance.trial import Finding, Trial
+
+UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
+
+SECONDS = 30.0
+"""What a process spends on naming faults during a run: a kernel that is wrong everywhere is named often enough by then,
+and `explain` names the rest."""
+_spent = 0.0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The sentence, and the short name of the ``fault`` of the catalogue where one explains the wrong elements."""
+
+    sentence: str
+    fault: str = ""
+
+
+def diagnose(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: str) -> Diagnosis:
+    """What ``out`` [M, N] is, for the operands of ``evidence`` as a plain call lays them out."""
+    if needs_strips(assignment.case):
+        return Diagnosis("too large to be explained; look at a smaller case of the same kind")
+    problem, claim = assignment.case.problem, assignment.claim
+    if problem.has_whole_scales:
+        wrong = wrong_elements(assignment.case, evidence, out)
+        said = f"the catalogue of faults is one of block scales; {_place(wrong)}" if wrong.any() else "right"
+        return Diagnosis(said)
+    presented = present(evidence.operands)
+    arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
+    if verdict == "passed" and isinstance(assignment.promise, Compute):
+        return Diagnosis(f"right; {_arithmetic(arithmetic)}")
+    wrong = wrong_elements(assignment.case, evidence, out)
+    if not wrong.any():
+        return Diagnosis(f"within the bound; {_arithmetic(arithmetic)}")
+    if arithmetic is not None:
+        return Diagnosis(f"{_arithmetic(arithmetic)}, which is not right here; {_place(wrong)}", "arithmetic")
+    named = name_fault(presented, problem, out, wrong, claim.arithmetic if claim else None)
+    if named is None:
+        return Diagnosis(f"{UNEXPLAINED}; {_place(wrong)}")
+    return Diagnosis(f"{named.sentence()}; {_place(wrong)}", named.name)
+
+
+def described(trial: Trial, found: Finding) -> dict[str, object]:
+    """What a record says of a wrong result beside its numbers: where it is wrong, and the fault that explains it."""
+    case, out = trial.assignment.case, found.output
+    if found.judgement.verdict != "failed" or found.judgement.measured is None or out is None or needs_strips(case):
+        return {}
+    wrong = wrong_elements(case, trial.evidence, out)
+    located = _located(trial, out, wrong) if wrong.any() else None
+    told: dict[str, object] = {} if located is None else vars(located).copy()
+    named = _in_time(trial, out)
+    return told if named is None else {**told, "fault": named.fault, "finding": named.sentence}
+
+
+def _located(trial: Trial, out: Tensor, wrong: Tensor) -> Location:
+    located = locate(wrong)
+    if trial.problem.has_whole_scales:
+        return located
+    right = honest(present(trial.operands), trial.problem)
+    guilty = guilty_block(right, trial.evidence.exact, out, wrong)
+    if guilty is None:
+        return located
+    where = f"{located.where}, off by {guilty[1]:.4g} times the product of K block {guilty[0]}"
+    return Location("k-block", where, located.picture)
+
+
+def _in_time(trial: Trial, out: Tensor) -> Diagnosis | None:
+    """The diagnosis, while there is time for it; what goes wrong in it must not cost the verdict."""
+    global _spent
+    if _spent > SECONDS:
+        return None
+    started = time.perf_counter()
+    try:
+        return diagnose(trial.assignment, trial.evidence, out, "failed")
+    except Exception as error:
+        return Diagnosis(f"the naming of the fault failed itself: {type(error).__name__}: {error}"[:200])
+    finally:
+        _spent += time.perf_counter() - started
+
+
+def _arithmetic(named: Naming | None) -> str:
+    if named is None:
+        return "no published arithmetic gives every bit"
+    return f"every bit is what {named.arithmetic} gives, with {named.plan} K blocks a chunk"
+
+
+def wrong_elements(case: Case, evidence: Evidence, out: Tensor) -> Tensor:
+    """Mask [M, N] of the elements that no right kernel returns."""
+    if case.tier == "exact":
+        return wrong_exactly(out, evidence.exact, any_special=evidence.has_infinities)
+    return out_of_bound(out, evidence.expectation(None))
+
+
+def _place(wrong: Tensor) -> str:
+    where = locate(wrong).where
+    return "every element is wrong" if where == "every element" else f"they lie in {where}"
