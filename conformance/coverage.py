@@ -24,7 +24,7 @@ def exercised(lines: Lines) -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for line in lines:
         if line["verdict"] in DID and not line.get("model") and line.get("path"):
-            found.setdefault(line["path"], set()).add("computed" if line.get("computed") else DID[line["verdict"]])
+            found.setdefault(line["path"], set()).add(DID[line["verdict"]])
     return {path: tuple(sorted(did)) for path, did in found.items()}
 
 

@@ -65,7 +65,7 @@ def _print_cause(console: Console, header: Line, cause: Cause) -> None:
     console.print()
     console.print(Text.assemble((cause.verdict, style), " ", said))
     if cause.sentence:
-        console.print(Padding(plain(cause.sentence), (0, 0, 0, 2)))
+        console.print(Padding(plain(cause.sentence), (0, 0, 0, 2), expand=False))
     console.print(f"  {plain(cause.reproduction(header))}", soft_wrap=True)
 
 

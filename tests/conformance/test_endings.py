@@ -15,6 +15,8 @@ import pytest
 from report_lines import line, write
 
 from conformance.conclude import conclusion_of
+from conformance.endings import Endings
+from conformance.progress import Progress
 from conformance.records import ReportLostError, ReportWriter, read_report
 from conformance.request import Request
 from conformance.runner import run_suite
@@ -151,6 +153,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written(tmp_path: Path, started:
     assert err.count(said) == 1
     assert "Traceback" not in out + err
     assert "INTERNALERROR" not in err
+    assert f"\n{len(CASES)}/{len(CASES)}  " not in err, "it went on without a record"
     header, lines, footer = read_report(tmp_path)
     assert footer is None
     assert 1 <= len(lines) < len(CASES)
@@ -172,23 +175,36 @@ def test_what_finds_no_room_leaves_the_lines_before_it_whole(tmp_path: Path) -> 
     assert (tmp_path / "report.jsonl").read_text() == '{"kind": "header"}\n'
 
 
-def test_a_harness_that_breaks_is_a_sentence(tmp_path: Path, started: list[subprocess.Popen[str]]) -> None:
-    breaks = "import conformance.reporting as r; r.key_of = lambda nodeid: 1 / 0"
+def test_a_harness_that_breaks_is_a_sentence_and_the_books_say_it(
+    tmp_path: Path, started: list[subprocess.Popen[str]]
+) -> None:
+    breaks = "from conformance.progress import Progress; Progress.pytest_conformance_judged = lambda *given: 1 / 0"
     process = start(tmp_path, "--backend", "kernels:Reversed", entry=f"{breaks}; {ENTRY}")
     started.append(process)
     out, err = process.communicate()
 
+    said = "BROKEN: the harness failed outside of any case: "
     assert process.returncode == 3
-    assert err.count("BROKEN: the harness failed outside of any case: ZeroDivisionError: division by zero (") == 1
+    assert err.count(said) == 1
     assert "Traceback" not in err
-    assert "CONFORMS" not in out
+    footer = read_report(tmp_path)[2]
+    assert footer is not None
+    assert (footer["exit_code"], footer["counts"]) == (3, {"not-run": len(CASES) - 1, "passed": 1})
+    assert footer["conclusion"].startswith(said)
+    assert footer["conclusion"] in out
 
 
-def ended_by(main: Callable[[], int], folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def ended_by(main: Callable[..., int], folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """The exit code of a run whose pytest session ends as ``main`` does."""
-    monkeypatch.setattr(pytest, "main", lambda arguments, plugins: main())
+    monkeypatch.setattr(pytest, "main", lambda arguments, plugins: main(*plugins))
     request = Request(("native",), "cpu", report=folder, cases=(CASES[0],))
     return run_suite(request, keyword=None, workers=None)
+
+
+def exited(progress: Progress, endings: Endings) -> int:
+    """As pytest.exit does, with the exit code that is pytest's for misuse, too."""
+    endings.pytest_keyboard_interrupt()
+    return 4
 
 
 def raising(error: BaseException) -> Callable[..., int]:
@@ -203,13 +219,14 @@ def raising(error: BaseException) -> Callable[..., int]:
     [
         (raising(OSError(28, "No space left on device")), 3, "BROKEN: the harness failed outside of any case: OSError"),
         (raising(KeyboardInterrupt()), 4, "INCONCLUSIVE: cut short before a case was judged"),
-        (lambda: pytest.ExitCode.INTERRUPTED, 4, "INCONCLUSIVE: cut short before a case was judged"),
-        (lambda: pytest.ExitCode.NO_TESTS_COLLECTED, 4, "INCONCLUSIVE: no case was selected"),
-        (lambda: pytest.ExitCode.OK, 4, "INCONCLUSIVE: cut short before a case was judged"),
+        (lambda *_: pytest.ExitCode.INTERRUPTED, 4, "INCONCLUSIVE: cut short before a case was judged"),
+        (lambda *_: pytest.ExitCode.NO_TESTS_COLLECTED, 4, "INCONCLUSIVE: no case was selected"),
+        (exited, 4, "INCONCLUSIVE: cut short before a case was judged"),
+        (lambda *_: pytest.ExitCode.OK, 4, "INCONCLUSIVE: cut short before a case was judged"),
     ],
 )
 def test_a_session_without_a_report_is_never_green(
-    main: Callable[[], int],
+    main: Callable[..., int],
     code: int,
     says: str,
     tmp_path: Path,
@@ -244,7 +261,7 @@ def test_what_broke_after_the_footer_is_not_green_and_hides_no_failure(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def main() -> int:
+    def main(*_: object) -> int:
         write(tmp_path, line(verdict), code=code)
         raise OSError(28, "No space left on device")
 
@@ -255,7 +272,7 @@ def test_what_broke_after_the_footer_is_not_green_and_hides_no_failure(
 def test_a_report_that_vanishes_is_not_green(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def main() -> int:
+    def main(*_: object) -> int:
         (tmp_path / "report.jsonl").unlink()
         return 0
 

@@ -114,7 +114,7 @@ def test_paths_are_told_with_what_real_kernels_did_there() -> None:
         line("passed", computed=True),
         line("rejected"),
         line("known-deviation", path="sm90"),
-        line("failed", path="rocm"),
+        line("failed", path="rocm", computed=True),
         line("passed", path="xpu", model=True, computed=True),
         line("unsupported", path="mps"),
     ]
