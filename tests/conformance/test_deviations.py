@@ -330,7 +330,7 @@ class TestRunning:
         assert "exercised: cpu (wrong as known)" in done.stdout
         assert (lines[1]["verdict"], lines[1]["deviation"]) == ("known-deviation", "next-scale")
         assert lines[1]["reason"] == "wrong-values"
-        assert "1 xfailed" in done.stderr
+        assert "1/1  1 known  " in done.stderr
 
     def test_without_its_entry_it_is_wrong(self, tmp_path: Path) -> None:
         done, _ = run(tmp_path, *self.WRONG, ledger="schema = 1")
