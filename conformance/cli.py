@@ -9,6 +9,7 @@ from conformance.commands.app import app
 from conformance.conclude import MISUSED
 from conformance.errors import UsageError
 from conformance.processors import wait_politely
+from conformance.terminal import plain
 
 # In this order they stand in `--help`.
 from conformance.commands import judging, reports, kernels, census  # isort: skip
@@ -25,7 +26,7 @@ def main() -> NoReturn:
         wait_politely()
         app(prog_name="conformance")
     except UsageError as error:
-        sys.stderr.write(f"conformance: {error}\n")
+        sys.stderr.write(f"conformance: {plain(str(error))}\n")
         sys.exit(MISUSED)
     except BrokenPipeError:
         sys.exit(0)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.coverage import BLOCKS, missing, scales_of, told_scales
+
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
+WORDS = ("CONFORMS", "WRONG", "MISUSED", "BROKEN", "INCONCLUSIVE")
 CHANGED = "contract-changed"
 """The reason of a refusal in another text than is known."""
-EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
-
-BLOCKS = "block scales"
 REMEDY = "add --backend emulated-sm90, or --require the path whose refusal you test"
+Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,21 @@ class Conclusion:
     sentence: str
 
 
-def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), owing: Sequence[str] = ()) -> Conclusion:
+def conclude(
+    lines: Sequence[Line], *, require: Sequence[str] = (), owing: Sequence[str] = (), part: str = "", broke: str = ""
+) -> Conclusion:
     """The conclusion from the ``case`` lines of a session. Only a session without any open question is green.
 
     ``owing`` are known deviations that have to have been seen: those of this machine, if the plan was complete.
+    ``part`` says what was judged where that was not the whole profile, so that nobody takes it for the whole.
+    ``broke`` is what happened to the harness outside of any case.
     """
     counts = Counter(line["verdict"] for line in lines)
     wrong = _wrong(lines, counts, owing)
     if wrong:
-        return Conclusion(WRONG, f"WRONG: {'; '.join(wrong)}")
+        return Conclusion(WRONG, f"WRONG: {'; '.join([*wrong, *_cut_short(lines, counts)])}")
+    if broke:
+        return Conclusion(BROKEN, f"BROKEN: {broke}")
     if counts["error"]:
         return Conclusion(BROKEN, f"BROKEN: the harness itself failed on {counts['error']} of {len(lines)} cases")
     doubt = _doubt(lines, counts, require)
@@ -40,19 +47,39 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), ow
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_computed(lines)}{_changed(lines)}")
+    head = f"CONFORMS ({part}: not the whole profile)" if part else "CONFORMS"
+    return Conclusion(CONFORMS, f"{head}: {_listed(counts)}{noted}{told_scales(lines)}{_changed(lines)}")
 
 
-def _changed(lines: Sequence[dict[str, Any]]) -> str:
+def conclusion_of(header: Line, lines: Sequence[Line], footer: Line | None) -> Conclusion:
+    """What a report says: the word of its footer; without one, how far the run came, which is never green.
+
+    What failed by then stays wrong, whatever the rest would have been.
+    """
+    if footer is not None:
+        code: int = footer["exit_code"]
+        return Conclusion(code, str(footer.get("conclusion") or WORDS[code]))
+    counts = Counter(line["verdict"] for line in lines)
+    planned = header.get("plan", {}).get("cases", "an unknown number of")
+    judged = len(lines) - counts["not-run"]
+    stand = f"the report is incomplete, its run was ended after {judged} of {planned} planned cases"
+    wrong = _wrong(lines, counts, ())
+    if wrong:
+        return Conclusion(WRONG, f"WRONG so far: {'; '.join(wrong)}; {stand}")
+    return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {stand}")
+
+
+def _changed(lines: Sequence[Line]) -> str:
     """What to add where texts of refusals are no longer those of the contract; nobody is wrong then."""
     changed = sum(line.get("reason") == CHANGED for line in lines)
     said = "1 refusal has" if changed == 1 else f"{changed} refusals have"
     return f"; the contract changed: {said} another text" if changed else ""
 
 
-def _wrong(lines: Sequence[dict[str, Any]], counts: Counter[str], owing: Sequence[str]) -> list[str]:
+def _wrong(lines: Sequence[Line], counts: Counter[str], owing: Sequence[str]) -> list[str]:
     """What is wrong, part by part: failures, and entries of the ledger that say too much."""
-    wrong = [f"{counts['failed']} of {len(lines)} cases failed"] if counts["failed"] else []
+    judged = len(lines) - counts["not-run"]
+    wrong = [f"{counts['failed']} of {judged} cases failed"] if counts["failed"] else []
     seen = Counter(line.get("deviation") for line in lines if line["verdict"] == "known-deviation")
     passed = Counter(line.get("deviation") for line in lines if line["verdict"] == "stale-deviation")
     for name, count in passed.items():
@@ -69,46 +96,26 @@ def _all(count: int) -> str:
     return f"all {count} cases pass" if count > 1 else "the one case passes"
 
 
-def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str]) -> str:
+def _doubt(lines: Sequence[Line], counts: Counter[str], require: Sequence[str]) -> str:
     if not lines:
         return "no case was selected"
-    if counts["not-run"]:
-        return f"cut short, {counts['not-run']} of {len(lines)} planned cases were not run"
-    exercised = {line["path"] for line in lines if line["verdict"] in EXECUTED and not line.get("model")}
-    missing = [path for path in require if path not in exercised]
-    if missing:
-        return f"required but not exercised here: {', '.join(missing)}"
+    cut = _cut_short(lines, counts)
+    if cut:
+        return cut[0]
+    lacking = missing(require, lines)
+    if lacking:
+        return f"required but not exercised here: {', '.join(lacking)}"
     if not require and not any(line.get("computed") for line in lines):
         return f"no product was computed; {REMEDY}"
-    blocks = [line for line in lines if _scales_of(line) == BLOCKS]
+    blocks = [line for line in lines if scales_of(line) == BLOCKS]
     if not require and blocks and not any(line.get("computed") for line in blocks):
-        return f"no block-scaled product was computed{_computed(lines)}; {REMEDY}"
+        return f"no block-scaled product was computed{told_scales(lines)}; {REMEDY}"
     return ""
 
 
-def _scales_of(line: dict[str, Any]) -> str:
-    """The recipe of a case where one scale covers all of K, and `BLOCKS` for all the others."""
-    recipe: str = line.get("recipe", "")
-    return recipe if recipe in _whole_recipes() else BLOCKS
-
-
-def _whole_recipes() -> tuple[str, ...]:
-    # Not before the command line has kept a user's own `cases` folder out of the way.
-    from cases.problem import WHOLE_RECIPES
-
-    return WHOLE_RECIPES
-
-
-def _computed(lines: Sequence[dict[str, Any]]) -> str:
-    """Who computed what, where it was not block scales alone: nobody has to take one for the other."""
-    backends: dict[str, dict[str, None]] = {kind: {} for kind in (BLOCKS, *_whole_recipes())}
-    for line in lines:
-        if line.get("computed"):
-            backends[_scales_of(line)][line.get("backend", "")] = None
-    if not any(backends[kind] for kind in _whole_recipes()):
-        return ""
-    told = [f"{kind} by {' and '.join(sorted(names))}" for kind, names in backends.items() if names]
-    return f" (computed: {', '.join(told)})"
+def _cut_short(lines: Sequence[Line], counts: Counter[str]) -> list[str]:
+    unrun = counts["not-run"]
+    return [f"cut short, {unrun} of {len(lines)} planned cases were not run"] if unrun else []
 
 
 def _listed(counts: Counter[str]) -> str:

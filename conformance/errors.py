@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -13,6 +13,10 @@ class UsageError(Exception):
 def unknown(what: str, word: str, choices: Iterable[str]) -> UsageError:
     """The error for a ``word`` that is none of the ``choices``: it names the nearest one, or all of a short list."""
     known = list(choices)
-    near = get_close_matches(word, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known[:8])}"
-    return UsageError(f"unknown {what} {word!r}: {hint}")
+    return UsageError(f"unknown {what} {word!r}" + (nearest(word, known) or f": choose one of {', '.join(known[:8])}"))
+
+
+def nearest(word: str, choices: Sequence[str], spelled: Callable[[str], str] = str) -> str:
+    """What to add to a sentence about a wrong ``word``: the choice that is like it, as ``spelled``, or nothing."""
+    near = get_close_matches(word, choices, n=1, cutoff=0.5)
+    return f": did you mean {spelled(near[0])!r}?" if near else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+from conformance.conclude import WORDS
 from conformance.verdict import VERDICTS, Reason
 
 SCHEMA_VERSION = 1
@@ -33,20 +35,53 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
 }
 """Members of each kind of line without which it cannot be read; whatever else a line has may be missing."""
 
-OPTIONAL: Mapping[str, type] = {
-    "detail": str,
-    "deviation": str,
-    "path": str,
-    "expected": str,
-    "check": str,
-    "tier": str,
-    "arithmetic": str,
-    "deterministic": bool,
-    "computed": bool,
-    "holds": bool,
-    "plan": int,
+OPTIONAL: Mapping[str, Mapping[str, type]] = {
+    "header": {
+        "arch": str,
+        "device": str,
+        "device_name": str,
+        "command": list,
+        "require": list,
+        "specs": dict,
+        "plan": dict,
+        "shard": str,
+        "selected": bool,
+    },
+    "case": {
+        "detail": str,
+        "deviation": str,
+        "path": str,
+        "expected": str,
+        "check": str,
+        "recipe": str,
+        "tier": str,
+        "arithmetic": str,
+        "deterministic": bool,
+        "computed": bool,
+        "model": bool,
+        "holds": bool,
+        "plan": int,
+        "worst_ulp": int,
+        "err_over_bound": float,
+        "rel_diff": float,
+        "reproduce": str,
+        "shape": str,
+        "where": str,
+        "fault": str,
+        "finding": str,
+    },
+    "footer": {"conclusion": str, "computed": int},
 }
-"""Members of a case line that readers use where they are."""
+"""Members that readers use where they are."""
+
+WITHIN: Mapping[tuple[str, str], type] = {
+    ("header", "backends"): dict,
+    ("header", "command"): str,
+    ("header", "require"): str,
+    ("header", "specs"): str,
+    ("footer", "counts"): int,
+}
+"""What each value of an object, or each item of an array, is."""
 
 JSON_NAMES: Mapping[type, str] = {
     int: "integer",
@@ -54,7 +89,10 @@ JSON_NAMES: Mapping[type, str] = {
     str: "string",
     bool: "boolean",
     dict: "object",
+    list: "array",
 }
+LARGEST = 2**63
+"""No integer is as large: neither others' tools nor sums of floats could take it."""
 
 
 def complaint(line: Any, first: bool) -> str:
@@ -75,16 +113,24 @@ def _complaints(line: Mapping[str, Any]) -> Iterator[str]:
     for name, wanted in REQUIRED.get(kind, {}).items():
         if name not in line:
             yield f"lacks the member {name!r}, which a {kind} line must have"
-        elif not _is_a(line[name], wanted):
-            yield f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
-    if kind == "case":
-        yield from (
-            f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
-            for name, wanted in OPTIONAL.items()
-            if name in line and not _is_a(line[name], wanted)
-        )
-        if line["verdict"] not in VERDICTS:
-            yield f"has the verdict {line['verdict']!r}, which is none of {', '.join(VERDICTS)}"
+        yield from _mistyped(line, name, wanted)
+    for name, wanted in OPTIONAL.get(kind, {}).items():
+        if name in line:
+            yield from _mistyped(line, name, wanted)
+    if kind == "case" and line["verdict"] not in VERDICTS:
+        yield f"has the verdict {line['verdict']!r}, which is none of {', '.join(VERDICTS)}"
+    if kind == "footer" and line["exit_code"] not in range(len(WORDS)):
+        yield f"has the exit code {line['exit_code']}, which is none of 0 to {len(WORDS) - 1}"
+
+
+def _mistyped(line: Mapping[str, Any], name: str, wanted: type) -> Iterator[str]:
+    value = line[name]
+    if not _is_a(value, wanted):
+        yield f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
+    inner = WITHIN.get((line["kind"], name), object)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if inner is not object and not all(_is_a(item, inner) for item in items):
+        yield f"has a member {name!r} with something in it that is no {JSON_NAMES[inner]}"
 
 
 def _of_another_time(schema: int) -> str:
@@ -94,7 +140,11 @@ def _of_another_time(schema: int) -> str:
 
 
 def _is_a(value: Any, wanted: type) -> bool:
-    """Whether a JSON ``value`` is of the ``wanted`` type: true is no number, and an integer is a number."""
+    """Whether a JSON ``value`` is of the ``wanted`` type: true is no number, an integer is one, and NaN is none."""
     if isinstance(value, bool):
         return wanted is bool
-    return isinstance(value, (int, float) if wanted is float else wanted)
+    if isinstance(value, int) and wanted in (int, float):
+        return abs(value) < LARGEST
+    if isinstance(value, float) and wanted is float:
+        return math.isfinite(value)
+    return isinstance(value, wanted)

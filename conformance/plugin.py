@@ -37,6 +37,13 @@ CHECKS = {
 }
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let plugins hear the plan and every record."""
+    from conformance import hooks
+
+    pluginmanager.add_hookspecs(hooks)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the --conformance-* options."""
     group = parser.getgroup("conformance", "conformance of block-scaled FP8 matmul")
@@ -148,6 +155,7 @@ def _open_report(config: pytest.Config) -> None:
     try:
         reporter = Reporter(
             lambda: session_of(config),
+            config.hook,
             folder=option.conformance_report,
             require=tuple(option.conformance_require),
             selected=bool(option.conformance_case or option.conformance_model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -12,28 +13,38 @@ from typing import Any
 from conformance.conclude import Conclusion
 from conformance.errors import UsageError
 from conformance.form import SCHEMA_VERSION, complaint
+from conformance.report_file import FILE, BadReportError, find_report, parse_report
 
-FILE = "report.jsonl"
 Line = dict[str, Any]
 
 
+class ReportLostError(Exception):
+    """The report cannot be written any more: the message says why. What was written stays, without a footer."""
+
+
 class ReportWriter:
-    """Writes ``DIR/report.jsonl``, every line flushed. Raises UsageError when DIR cannot be written."""
+    """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("w", encoding="utf-8")
+            self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise UsageError(
                 f"the report folder {str(folder)!r} cannot be written ({error.strerror}): name another with --report"
             ) from error
 
     def write(self, line: Line) -> None:
-        """Append one line and flush it."""
-        self._file.write(json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n")
-        self._file.flush()
+        """Append one line. Raises ReportLostError where there is no room for it; the lines before it stay whole."""
+        end, left = self._file.tell(), json.dumps(line, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(end)
+            raise ReportLostError(f"the report cannot be written any more ({error.strerror}): {self.path}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -48,16 +59,20 @@ def header(about: Mapping[str, Any]) -> Line:
 def footer(cases: Iterable[Line], *, complete: bool, conclusion: Conclusion) -> Line:
     """The last line: counts by verdict, the digest, and whether the whole plan was carried out."""
     lines = list(cases)
-    counts = Counter(line["verdict"] for line in lines)
     return {
         "kind": "footer",
-        "counts": dict(sorted(counts.items())),
+        "counts": counts_of(lines),
         "computed": sum(bool(line.get("computed")) for line in lines),
         "complete": complete,
         "exit_code": conclusion.code,
         "conclusion": conclusion.sentence,
         "digest": digest(lines),
     }
+
+
+def counts_of(cases: Iterable[Line]) -> dict[str, int]:
+    """How many cases have each verdict."""
+    return dict(sorted(Counter(line["verdict"] for line in cases).items()))
 
 
 def digest(cases: Iterable[Line]) -> str:
@@ -71,19 +86,13 @@ def _digested(line: Line) -> list[str]:
     return [str(line.get(key, "")) for key in keys + (["output_digest"] if line.get("deterministic", True) else [])]
 
 
-class BadReportError(UsageError):
-    """A report that cannot be read: the message names the file and what is wrong with it."""
-
-
 def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:
     """Header, case lines and footer of the report ``path``: the file, or the folder that it lies in.
 
     The footer is None where the run did not come to its end; its last line may then be cut. Raises BadReportError.
     """
-    path = path / FILE if path.is_dir() else path
-    lines = _parsed(path)
-    if not lines:
-        raise BadReportError(f"the report {str(path)!r} is empty: its run did not get as far as a header line")
+    path = find_report(path)
+    lines = parse_report(path)
     kinds: dict[str, dict[Any, Line]] = {"header": {}, "case": {}, "footer": {}}
     for number, line in enumerate(lines, 1):
         wrong = complaint(line, number == 1) or _misplaced(line, kinds)
@@ -91,32 +100,12 @@ def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:
             raise BadReportError(f"line {number} of the report {str(path)!r} {wrong}")
         kinds.setdefault(line["kind"], {})[_key(line)] = line
     (about,), cases, footers = kinds["header"].values(), list(kinds["case"].values()), list(kinds["footer"].values())
-    if footers and footers[0]["digest"] != digest(cases):
+    if footers and (footers[0]["digest"], footers[0]["counts"]) != (digest(cases), counts_of(cases)):
         raise BadReportError(
-            f"the report {str(path)!r} is damaged: its {len(cases)} case lines do not give the digest of its footer, "
-            "so lines were lost or changed"
+            f"the report {str(path)!r} is damaged: its {len(cases)} case lines do not give the digest and the counts "
+            "of its footer, so lines were lost or changed"
         )
     return about, cases, footers[0] if footers else None
-
-
-def _parsed(path: Path) -> list[Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadReportError(f"the report {str(path)!r} cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise BadReportError(f"the report {str(path)!r} is damaged: it is no text ({error})") from error
-    lines, cut = [], not text.endswith("\n")
-    # Not splitlines, which also parts at characters that JSON strings may hold.
-    texts = text.removesuffix("\n").split("\n") if text else []
-    for number, each in enumerate(texts, 1):
-        try:
-            lines.append(json.loads(each))
-        except (ValueError, RecursionError) as error:
-            if cut and number == len(texts) > 1:
-                break  # a killed run leaves its last line cut, and no footer
-            raise BadReportError(f"line {number} of the report {str(path)!r} is damaged: {error}") from error
-    return lines
 
 
 def _key(line: Line) -> Any:

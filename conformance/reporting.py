@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,37 +10,41 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance import __version__
-from conformance.conclude import CONFORMS, Conclusion, conclude
+from conformance.conclude import CONFORMS, INCONCLUSIVE, Conclusion, conclude
+from conformance.endings import say, what_broke
+from conformance.hooks import Key
+from conformance.items import bare, broken, key_of
 from conformance.probe import driver_version
-from conformance.records import Line, ReportWriter, footer, header
+from conformance.records import Line, ReportLostError, ReportWriter, footer, header
 
 if TYPE_CHECKING:
+    import pluggy
+
     from conformance.session import Session
-
-ITEM = re.compile(r"(^|/)test_products\.py::test_(product|generated)\[(?P<backend>[^/\]]+)/(?P<id>[a-z]+/.+)\]$")
-"""Node ids of the suite's items, from whichever root; workers of pytest-xdist send nothing else before they run."""
-Key = tuple[str, str]
-
-
-def key_of(nodeid: str) -> Key | None:
-    """(backend, case id) of a suite item, None for any other test."""
-    match = ITEM.search(nodeid)
-    return (match["backend"], match["id"]) if match else None
 
 
 class Reporter:
     """The controller's side of the plugin. Raises UsageError when the report folder cannot be written."""
 
     def __init__(
-        self, session: Callable[[], Session], *, folder: Path | None, require: tuple[str, ...], selected: bool
+        self,
+        session: Callable[[], Session],
+        hook: pluggy.HookRelay,
+        *,
+        folder: Path | None,
+        require: tuple[str, ...],
+        selected: bool,
     ) -> None:
         self._session = session
+        self._hook = hook
         self._require = require
         self._selected = selected
         self._writer = ReportWriter(folder) if folder else None
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
         self._header: Line = {}
+        self._broke = ""
+        self._lost = False
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the plan, where tests run in this process."""
@@ -54,10 +57,15 @@ class Reporter:
 
     def _plan(self, nodeids: Iterable[str]) -> None:
         keys = [key for nodeid in nodeids if (key := key_of(nodeid))]
-        self._planned.update(dict.fromkeys(keys))
-        if keys and not self._header:
-            self._header = header(about(self._session()))
-            self._write(self._header)
+        # The workers of pytest-xdist all send the same plan.
+        if keys and not self._planned:
+            self._planned = dict.fromkeys(keys)
+            self._keep(self._head())
+            self._hook.pytest_conformance_planned(keys=keys)
+
+    def _head(self) -> Line:
+        self._header = header(about(self._session()))
+        return self._header
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the record as soon as it is known; a failure without one is the harness's own."""
@@ -66,28 +74,49 @@ class Reporter:
             return
         line = getattr(report, "conformance", None)
         if line is None and report.failed:
-            line = bare(key, "error", "harness", _what_broke(report))
+            line = broken(key, report)
         if line is not None:
             self._lines[key] = line
-            self._write(line)
+            self._keep(line)
+            self._hook.pytest_conformance_judged(line=line)
 
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the harness broke outside of any case, so that the footer says it."""
+        self._broke = what_broke(excinfo.value)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Account for every planned case, write the footer, and let the exit status say what pytest cannot know."""
+        """Account for every planned case, write the footer, and let the exit status say what pytest cannot know.
+
+        Before the workers are waited for: whoever ended the session may not give it the time.
+        """
         if not self._planned and not self._require:
             return
-        for key in self._planned:
-            if key not in self._lines:
-                self._lines[key] = bare(key, "not-run", "", "the session ended first")
-                self._write(self._lines[key])
-        conclusion = self.conclusion()
-        self._write(footer(self._lines.values(), complete=self._is_complete(), conclusion=conclusion))
-        if session.exitstatus == 0 and conclusion.code != CONFORMS:
-            session.exitstatus = conclusion.code
+        unrun = [bare(key, "not-run", "", "the session ended first") for key in self._planned if key not in self._lines]
+        self._lines.update({(line["backend"], line["id"]): line for line in unrun})
+        ending = [] if self._header else [self._head()]
+        complete = self._is_complete()
+        ending += [*unrun, footer(self._lines.values(), complete=complete, conclusion=self.conclusion())]
+        for line in ending:
+            self._write(line)
+        if session.exitstatus == 0:
+            session.exitstatus = self.conclusion().code
+
+    def pytest_unconfigure(self) -> None:
+        """Close the report."""
+        if self._writer:
+            self._writer.close()
 
     def conclusion(self) -> Conclusion:
         """What the session comes to."""
-        owing = self._session().ledger.owing(self._header["backends"]) if self._is_complete() else ()
-        return conclude(list(self._lines.values()), require=self._require, owing=owing)
+        complete = self._is_complete()
+        owing = self._session().ledger.owing(self._header["backends"]) if complete else ()
+        part = "" if complete else f"selection of {len(self._lines)} case{'s' * (len(self._lines) != 1)}"
+        lines = list(self._lines.values())
+        found = conclude(lines, require=self._require, owing=owing, part=part, broke=self._broke)
+        if self._lost and found.code == CONFORMS:
+            return Conclusion(INCONCLUSIVE, "INCONCLUSIVE: what was judged could not be recorded to its end")
+        return found
 
     def _is_complete(self) -> bool:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
@@ -102,50 +131,27 @@ class Reporter:
         """Print the verdict table under pytest's own output."""
         if not self._lines or terminalreporter.no_summary:
             return
-        from rich.console import Console
-
         from conformance.summary import print_summary
+        from conformance.terminal import console_on
 
         terminalreporter.section("conformance")
-        console = Console(file=terminalreporter._tw._file, no_color=not terminalreporter.hasmarkup)
-        print_summary(console, self._header, list(self._lines.values()), conclusion=self.conclusion().sentence)
+        console = console_on(terminalreporter._tw._file, no_color=not terminalreporter.hasmarkup)
+        print_summary(console, self._header, list(self._lines.values()), conclusion=self.conclusion())
 
-    def _write(self, line: Line) -> None:
-        if self._writer:
-            self._writer.write(line)
+    def _keep(self, line: Line) -> None:
+        """Write ``line``, and end a session that would go on without a record."""
+        if not self._write(line):
+            pytest.exit("there is no record any more", INCONCLUSIVE)
 
-
-def bare(key: Key, verdict: str, reason: str, detail: str) -> Line:
-    """The line of a case of which nothing else is known."""
-    return {
-        "kind": "case",
-        "id": key[1],
-        "backend": key[0],
-        "verdict": verdict,
-        "reason": reason,
-        "detail": detail,
-        "check": _check_named_in(key[1]),
-        "path": "",
-        "seconds": 0.0,
-        "input_digest": "",
-        "output_digest": "",
-    }
-
-
-def _check_named_in(text: str) -> str:
-    """What the case with this id checks; ids of cases that no longer exist say at least of which kind they were."""
-    from cases import parse_case
-
-    try:
-        return parse_case(text).check
-    except ValueError:
-        return text.split("/")[0]
-
-
-def _what_broke(report: pytest.TestReport) -> str:
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(crash.message if crash else report.longreprtext).strip()
-    return text.splitlines()[0][:300] if text else "no text"
+    def _write(self, line: Line) -> bool:
+        """Write ``line`` where a report is wanted; returns, and says, whether there is still room for it."""
+        try:
+            if self._writer and not self._lost:
+                self._writer.write(line)
+        except ReportLostError as error:
+            self._lost = True
+            say(f"INCONCLUSIVE: {error}")
+        return not self._lost
 
 
 def about(session: Session) -> dict[str, Any]:
@@ -163,6 +169,7 @@ def about(session: Session) -> dict[str, Any]:
         "device": str(session.device),
         "device_name": platform.device_name,
         "backends": {backend.name: backend.describe() for backend in session.backends},
+        "specs": {backend.name: backend.spec for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),

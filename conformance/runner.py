@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED
+from conformance.conclude import BROKEN, CONFORMS, INCONCLUSIVE, MISUSED
+from conformance.endings import Endings, interruptible, say
 from conformance.errors import UsageError
-from conformance.records import FILE, ReportWriter, read_report
+from conformance.progress import Progress
+from conformance.records import ReportWriter, read_report
+from conformance.report_file import FILE, BadReportError
 from conformance.request import Request
-from conformance.session import Session
-from conformance.summary import print_summary
+from conformance.show import tell
 
 PACKAGE = Path(__file__).resolve().parent
 DEFAULT_REPORT = Path("conformance-report")
@@ -24,18 +25,28 @@ DEFAULT_REPORT = Path("conformance-report")
 def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> int:
     """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request."""
     folder = request.report or DEFAULT_REPORT
-    Session.open(request)
     _check_workers(workers)
-    # Proves the folder writable, and leaves no earlier report to be taken for this one.
-    ReportWriter(folder).close()
-    with contextlib.redirect_stdout(sys.stderr):
-        status = pytest.main(_arguments(request, folder, keyword, workers))
-    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
-        sys.stderr.write("conformance: INCONCLUSIVE: no case was selected; `conformance list` shows what there is\n")
-        return INCONCLUSIVE
-    if not (folder / FILE).stat().st_size:
-        return MISUSED if status == pytest.ExitCode.USAGE_ERROR else BROKEN
-    return _conclude(folder)
+    status: int = pytest.ExitCode.INTERRUPTED
+    endings, opened = Endings(), False
+    with interruptible():
+        try:
+            with Progress(sys.stderr) as progress:
+                # Imports torch, which takes seconds that nobody should spend before an empty terminal.
+                from conformance.session import Session
+
+                Session.open(request)
+                # Proves the folder writable, and leaves no earlier report to be taken for this one.
+                ReportWriter(folder).close()
+                opened = True
+                with contextlib.redirect_stdout(sys.stderr):
+                    status = pytest.main(_arguments(request, folder, keyword, workers), plugins=[progress, endings])
+        except KeyboardInterrupt:
+            pass  # a session that had begun has closed its books, or says by having no footer that it has not
+        except UsageError:
+            raise
+        except Exception as error:  # what pytest does not shield is the end of a session
+            endings.hear(error)
+        return _conclude(folder, endings) if opened and not _is_empty(folder) else _without_report(status, endings)
 
 
 def _check_workers(workers: str | None) -> None:
@@ -47,15 +58,9 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     """Arguments of a pytest session that no configuration of the current folder reaches."""
     arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
-    arguments += [
-        "-q",
-        "--no-header",
-        "--no-summary",
-        "--tb=no",
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-        f"--junitxml={folder / 'junit.xml'}",
-    ]
+    # What the terminal shows is `Progress` and the table at the end.
+    arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    arguments += [f"--junitxml={folder / 'junit.xml'}"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
     arguments += [f"--conformance-require={name}" for name in request.require]
     arguments += [f"--conformance-case={case}" for case in request.cases]
@@ -72,9 +77,35 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     return arguments
 
 
-def _conclude(folder: Path) -> int:
-    header, lines, footer = read_report(folder)
-    # Without a footer the session did not come to its end.
-    conclusion = footer["conclusion"] if footer else "BROKEN: the report has no footer"
-    print_summary(Console(file=sys.stdout), header, lines, conclusion=conclusion, where=str(folder / FILE))
-    return BROKEN if footer is None else int(footer["exit_code"])
+def _is_empty(folder: Path) -> bool:
+    """Whether the session did not get as far as a header; a report that is gone by now may have had all."""
+    try:
+        return not (folder / FILE).stat().st_size
+    except OSError:
+        return False
+
+
+def _without_report(status: int, endings: Endings) -> int:
+    """Say why nothing was judged."""
+    if endings.broke:
+        say(f"BROKEN: {endings.broke}")
+        return BROKEN
+    if status == pytest.ExitCode.USAGE_ERROR and not endings.cut:
+        return MISUSED  # pytest has said it
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        say("INCONCLUSIVE: no case was selected; `conformance list` shows what there is")
+    else:
+        say("INCONCLUSIVE: cut short before a case was judged")
+    return INCONCLUSIVE
+
+
+def _conclude(folder: Path, endings: Endings) -> int:
+    try:
+        header, lines, footer = read_report(folder)
+    except BadReportError as error:  # its writer was asked for nothing wrong, so this is no misuse
+        say(f"INCONCLUSIVE: {error}")
+        return INCONCLUSIVE
+    code = tell(header, lines, footer, where=folder / FILE)
+    if endings.broke:
+        say(f"BROKEN: {endings.broke}")
+    return BROKEN if endings.broke and code in (CONFORMS, INCONCLUSIVE) else code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,6 +12,31 @@ import typer
 from conformance.commands.app import app, put
 from conformance.commands.options import Backends, Device, Json, Seed
 from conformance.errors import UsageError
+
+
+@app.command()
+def show(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A report, or the folder that it lies in.")],
+    html: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the page of the report there, too."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the table of a report again. Exit code: the report's own; without a footer 4, or 1 if a case failed."""
+    from conformance.records import read_report
+    from conformance.report_file import find_report
+    from conformance.show import document, tell
+
+    header, lines, footer = read_report(report)
+    if html is not None:
+        # Found when it is asked for: nothing else needs it.
+        import_module("conformance.html").write_page(report, html)
+    if as_json:
+        found = document(header, lines, footer)
+        put(found, True, list)
+        raise typer.Exit(found["exit_code"])
+    raise typer.Exit(tell(header, lines, footer, where=find_report(report)))
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import torch
 from cases import parse_case
 from cases.operands import build_operands
 from conformance.bands import GUARD
-from conformance.conclude import Conclusion, conclude
+from conformance.conclude import Conclusion, conclude, conclusion_of
 from conformance.presentation import present
+from conformance.probe import PATHS
 from conformance.records import BadReportError, ReportWriter, digest, footer, header, read_report
-from conformance.summary import print_summary
 
 HEADER = {"suite": "0", "torch": "2", "path": "cpu", "backends": {}, "profile": "quick", "seed": 0}
 
@@ -35,6 +34,7 @@ def line(verdict: str, **more: Any) -> dict[str, Any]:
         ([line("passed"), line("error")], (), 3),
         ([line("failed"), line("error")], (), 1),
         ([line("passed"), line("not-run")], (), 4),
+        ([line("failed"), line("not-run")], (), 1),
         ([], (), 4),
         ([line("rejected", computed=False)], (), 4),
         ([line("unsupported", computed=False)], (), 4),
@@ -47,6 +47,44 @@ def line(verdict: str, **more: Any) -> dict[str, Any]:
 )
 def test_only_an_answered_question_is_green(lines: list[dict[str, Any]], require: tuple[str, ...], code: int) -> None:
     assert conclude(lines, require=require).code == code
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_required_path_that_was_not_exercised_is_named_with_what_it_takes(path: str) -> None:
+    elsewhere = "cpu" if path != "cpu" else "sm90"
+
+    found = conclude([line("passed", path=elsewhere)], require=[elsewhere, path])
+
+    assert found == Conclusion(4, f"INCONCLUSIVE: required but not exercised here: {path} (needs {PATHS[path].needs})")
+
+
+def test_a_selection_never_claims_the_whole_profile() -> None:
+    part = "selection of 1 case"
+
+    assert conclude([line("passed")], part=part).sentence == f"CONFORMS ({part}: not the whole profile): 1 passed"
+    assert conclude([line("passed")]).sentence == "CONFORMS: 1 passed"
+
+
+def test_a_harness_that_broke_is_never_green_and_hides_no_failure() -> None:
+    assert conclude([line("passed")], broke="the harness failed") == Conclusion(3, "BROKEN: the harness failed")
+    assert conclude([line("failed")], broke="the harness failed").code == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "planned", "code", "sentence"),
+    [
+        ([], {}, 4, "INCONCLUSIVE: {} 0 of an unknown number of planned cases"),
+        ([line("passed")], {"cases": 9}, 4, "INCONCLUSIVE: {} 1 of 9 planned cases"),
+        ([line("passed"), line("not-run")], {"cases": 2}, 4, "INCONCLUSIVE: {} 1 of 2 planned cases"),
+        ([line("failed")], {"cases": 9}, 1, "WRONG so far: 1 of 1 cases failed; {} 1 of 9 planned cases"),
+    ],
+)
+def test_a_report_without_a_footer_says_how_far_it_came(
+    lines: list[dict[str, Any]], planned: dict[str, int], code: int, sentence: str
+) -> None:
+    said = sentence.format("the report is incomplete, its run was ended after")
+
+    assert conclusion_of({**HEADER, "plan": planned}, lines, None) == Conclusion(code, said)
 
 
 def test_digests_see_inputs_verdicts_and_output_bits_but_no_order_and_no_time() -> None:
@@ -77,20 +115,6 @@ def test_a_bad_report_is_named(text: str, tmp_path: Path) -> None:
 
     with pytest.raises(BadReportError, match=r"report\.jsonl"):
         read_report(tmp_path)
-
-
-def test_the_summary_fits_80_columns_and_names_failures() -> None:
-    from rich.console import Console
-
-    out = io.StringIO()
-    lines = [line("failed", reason="raised", detail="[red]no"), line("passed", backend="emulated-sm90")]
-    about = {"path": "cpu", "torch": "2.13", "profile": "quick", "seed": 0, "arch": "x86_64", "backends": {}}
-    print_summary(Console(file=out, width=80), about, lines, conclusion=conclude(lines).sentence)
-
-    text = out.getvalue()
-    assert max(map(len, text.splitlines())) <= 80
-    assert "failed raised: [red]no" in text
-    assert "WRONG: 1 of 2 cases failed" in text
 
 
 OPERANDS = build_operands(parse_case("gemm/1x128-128x128/m5-n400-k400/bf16/uniform-codes/s0"))

@@ -326,11 +326,11 @@ class TestRunning:
         done, lines = run(tmp_path, *self.WRONG)
 
         assert done.returncode == 0, done.stdout
-        assert "CONFORMS: 1 known-deviation" in done.stdout
-        assert "known-deviation" in done.stdout.split("CONFORMS")[0]
+        assert "CONFORMS (selection of 1 case: not the whole profile): 1 known-deviation" in done.stdout
+        assert "exercised: cpu (wrong as known)" in done.stdout
         assert (lines[1]["verdict"], lines[1]["deviation"]) == ("known-deviation", "next-scale")
         assert lines[1]["reason"] == "wrong-values"
-        assert "1 xfailed" in done.stderr
+        assert "1/1  1 known  " in done.stderr
 
     def test_without_its_entry_it_is_wrong(self, tmp_path: Path) -> None:
         done, _ = run(tmp_path, *self.WRONG, ledger="schema = 1")
@@ -366,7 +366,7 @@ class TestRunning:
             "unsupported",
             "quarantined by next-scale: the product is wrong",
         )
-        assert "CONFORMS: 1 known-deviation" in asked.stdout
+        assert "CONFORMS (selection of 1 case: not the whole profile): 1 known-deviation" in asked.stdout
 
     def test_quarantine_owes_nothing(self) -> None:
         machine = Machine(Platform("cpu", "", torch.__version__))

@@ -18,6 +18,7 @@ from conformance.backends.models import Native
 from conformance.backends.protocol import Backend
 from conformance.backends.torch_v1 import TorchV1
 from conformance.backends.torch_v2 import TorchV2
+from conformance.causes import causes_of
 from conformance.conclude import conclude
 from conformance.contract import Absent, Compute, Refuse, RightOrRefused
 from conformance.contract.rules import TABLE, promise_of_rule
@@ -27,7 +28,6 @@ from conformance.request import Request
 from conformance.scenarios.promptness import LONG, SHORT, waits_for_nothing
 from conformance.scenarios.spoiling import SPOILS
 from conformance.session import Session
-from conformance.summary import _failures
 from conformance.verdict import CaseRecord
 
 CPU = torch.device("cpu")
@@ -367,7 +367,7 @@ def test_a_changed_text_stands_in_the_summary(judged: Judged) -> None:
     computed = {**judged("v1", case_of("bias-right"), Hopper()).to_json(), "computed": True}
     reworded = judged("v1", case_of("n-unaligned"), _OtherText()).to_json()
 
-    assert _failures([computed, reworded]) == [reworded]
+    assert [cause.members for cause in causes_of([computed, reworded])] == [(reworded,)]
 
 
 # When it comes

@@ -1,0 +1,35 @@
+"""Kernels under which a session can be ended at a chosen moment, and kernels that end their process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import torch
+from kernels import Reversed
+from torch import Tensor
+
+
+class Lingers(Reversed):
+    """Takes its time, so that whoever watches the report can act between two cases; refuses without its header."""
+
+    name = "lingers"
+
+    def apply_block_scaled_mm(self, *operands: Tensor, out_dtype: torch.dtype, **more: Any) -> Tensor:
+        with open(os.environ["WATCHED_REPORT"]) as report:
+            assert report.readline().startswith('{"kind": "header"')
+        time.sleep(0.3)
+        return super().apply_block_scaled_mm(*operands, out_dtype=out_dtype, **more)
+
+
+class KillsAndLingers(Lingers):
+    """Ends its process where M is 3, as a kernel does that crashes."""
+
+    name = "kills-and-lingers"
+
+    def apply_block_scaled_mm(self, *operands: Tensor, out_dtype: torch.dtype, **more: Any) -> Tensor:
+        if operands[0].shape[0] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().apply_block_scaled_mm(*operands, out_dtype=out_dtype, **more)
