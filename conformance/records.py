@@ -14,16 +14,22 @@ from conformance.errors import UsageError
 from conformance.form import SCHEMA_VERSION, complaint
 
 FILE = "report.jsonl"
+PAGE = "report.html"
+"""What `FILE` says, for people; made beside it when the run ends."""
 Line = dict[str, Any]
 
 
 class ReportWriter:
-    """Writes ``DIR/report.jsonl``, every line flushed. Raises UsageError when DIR cannot be written."""
+    """Writes ``DIR/report.jsonl``, every line flushed. Raises UsageError when DIR cannot be written.
+
+    The page of an earlier run goes at once: beside a run that is killed it would be taken for that run's.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / PAGE).unlink(missing_ok=True)
             self._file = self.path.open("w", encoding="utf-8")
         except OSError as error:
             raise UsageError(

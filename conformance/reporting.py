@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pytest
 from conformance import __version__
 from conformance.conclude import CONFORMS, Conclusion, conclude
 from conformance.probe import driver_version
-from conformance.records import Line, ReportWriter, footer, header
+from conformance.records import PAGE, Line, ReportWriter, footer, header
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -81,6 +82,8 @@ class Reporter:
                 self._write(self._lines[key])
         conclusion = self.conclusion()
         self._write(footer(self._lines.values(), complete=self._is_complete(), conclusion=conclusion))
+        if self._writer and self._header:
+            _draw_page(self._writer.path, session.config)
         if session.exitstatus == 0 and conclusion.code != CONFORMS:
             session.exitstatus = conclusion.code
 
@@ -113,6 +116,20 @@ class Reporter:
     def _write(self, line: Line) -> None:
         if self._writer:
             self._writer.write(line)
+
+
+def _draw_page(report: Path, config: pytest.Config) -> None:
+    """Make the page beside ``report``. It repeats what stands there, so that without it the verdict is the same."""
+    from conformance.html.page import write_page
+
+    try:
+        write_page(report, report.with_name(PAGE))
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        # Where pytest captures all output, a line to stderr would be lost.
+        capture = config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            sys.stderr.write(f"\nconformance: {PAGE} was not made, and the verdict stands without it: {said}\n")
 
 
 def bare(key: Key, verdict: str, reason: str, detail: str) -> Line:
@@ -163,6 +180,7 @@ def about(session: Session) -> dict[str, Any]:
         "device": str(session.device),
         "device_name": platform.device_name,
         "backends": {backend.name: backend.describe() for backend in session.backends},
+        "specs": {backend.name: backend.spec for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),
