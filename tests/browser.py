@@ -83,7 +83,7 @@ class Browser:
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of the JavaScript expression ``script``, with ``arguments`` as ``arguments``."""
-        return self.driver.execute_script(f"return {script}", *arguments)
+        return self.driver.execute_script(f"return ({script}\n)", *arguments)
 
     def console(self) -> list[str]:
         """What the console has said since it was last asked, in the words of warnings and errors."""

@@ -23,9 +23,9 @@ SEEN: Line = {
     **{"reason": "wrong-values", "detail": "9 of 1536 elements are wrong", "shape": "columns"},
     **{"where": "columns 64 to 255 of rows 0 to 2", "picture": PICTURE, "first_wrong": [FIRST]},
 }
-HOSTILE = '</script><img src=x onerror="hacked=1">\'&<!--\u202e\x1b[31m'
+HOSTILE = '</script x><img src=x onerror="hacked=1">\'&<!--\u202e\x1b[31m'
 """Markup, quotes, a direction mark and a terminal's escape."""
-HARMLESS = '</script><img src=x onerror="hacked=1">\'&<!--��[31m'
+HARMLESS = '</script x><img src=x onerror="hacked=1">\'&<!--��[31m'
 """The same as it may be shown."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from itertools import groupby, zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from conformance.diff.compare import Difference
 from conformance.diff.kinds import KINDS, Kind
 from conformance.diff.result import Diff, Group
 from conformance.diff.sides import Side
-from conformance.html.embedded import Embedding
+from conformance.html.embedded import Embedding, in_turn
 from conformance.html.headline import Headline
 from conformance.html.inert import inert
 from conformance.html.looks import BROKE, CHANGES, CODES
@@ -44,6 +44,7 @@ def to_html(found: Diff, new: Side) -> str:
     seen = {(inert(backend), inert(name)): inert(line) for (backend, name), line in new.lines.items()}
     rows = {each: _row(each, seen) for each in found.differences}
     places = {each: place for place, each in enumerate(rows)}
+    members = [[places[each] for each in group.members] for group in found.groups]
     return render(
         "diff.html.jinja",
         headline=_headline(found),
@@ -57,7 +58,7 @@ def to_html(found: Diff, new: Side) -> str:
         lines_of=again.of,
         filters=_filters(found),
         data={
-            **Embedding(list(rows.values())).document(_in_turn(found, places)),
+            **Embedding(list(rows.values())).document(in_turn(members)),
             "looks": {name: [look.symbol, look.tone] for name, look in CHANGES.items()},
             "face": "change",
             "notes": ["old", "new"],
@@ -91,12 +92,6 @@ def _kinds(found: Diff) -> Iterator[tuple[Kind, list[Group], list[Group]]]:
 def _row(each: Difference, seen: Mapping[tuple[str, str], Line]) -> Line:
     line = seen.get((each.backend, each.id), {})
     return {**{name: line[name] for name in EVIDENCE if name in line}, **asdict(each)}
-
-
-def _in_turn(found: Diff, places: Mapping[Difference, int]) -> Iterator[int]:
-    """The first case of every group, then the second of each, and so on: none uses up the room of another."""
-    for members in zip_longest(*(group.members for group in found.groups)):
-        yield from (places[each] for each in members if each is not None)
 
 
 def _filters(found: Diff) -> list[tuple[str, list[Any]]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 EVIDENCE = 800_000
@@ -86,6 +87,12 @@ class Embedding:
 def _column(values: Sequence[Any], absent: int | None) -> list[Any] | dict[int, Any]:
     filled = {index: value for index, value in enumerate(values) if value != absent}
     return list(values) if len(filled) * DENSE >= len(values) else filled
+
+
+def in_turn(groups: Iterable[Sequence[int]]) -> Iterator[int]:
+    """The first place of every group, then the second of each, and so on: none uses up the room of another."""
+    for places in zip_longest(*groups):
+        yield from (place for place in places if place is not None)
 
 
 def script_safe(document: object) -> str:

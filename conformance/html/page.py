@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conformance.html.causes import Cause, cause_of, causes
-from conformance.html.embedded import Embedding
+from conformance.html.embedded import Embedding, in_turn
 from conformance.html.grid import column_of, counted, grids
 from conformance.html.headline import headline
 from conformance.html.inert import inert
@@ -85,7 +84,7 @@ def to_html(header: Line, lines: Sequence[Line], footer: Line | None) -> str:
         filters=_filters(cases, rows, found),
         total=len(cases),
         data={
-            **Embedding([_row(line, rows) for line in cases]).document(_in_turn(found)),
+            **Embedding([_row(line, rows) for line in cases]).document(in_turn(cause.members for cause in found)),
             "looks": {verdict: [look.symbol, look.tone] for verdict, look in VERDICTS.items()},
             "face": "verdict",
             "notes": ["reason"],
@@ -114,12 +113,6 @@ def _row(line: Line, rows: Mapping[str, str]) -> Line:
         "size": name,
         "cause": cause_of(line),
     }
-
-
-def _in_turn(found: Sequence[Cause]) -> Iterator[int]:
-    """Every cause's example, then the second case of each, and so on: none uses up the room of another."""
-    for places in zip_longest(*(cause.members for cause in found)):
-        yield from (place for place in places if place is not None)
 
 
 def _filters(cases: Sequence[Line], rows: Mapping[str, str], found: Sequence[Cause]) -> list[tuple[str, list[Any]]]:

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from page_reports import ABOUT, HARMLESS, HOSTILE, SEEN, case, many, write, wrong
 
+from conformance.diff.result import between
+from conformance.diff.sides import Side
 from conformance.errors import UsageError
+from conformance.html import comparison
 from conformance.html.causes import cause_of, causes
 from conformance.html.embedded import Embedding
 from conformance.html.grid import MAPS, grids
 from conformance.html.headline import headline
 from conformance.html.looks import CHANGES, VERDICTS
-from conformance.html.page import write_page
+from conformance.html.page import to_html, write_page
 from conformance.html.paths import exercises
 from conformance.html.reproduction import Reproduction
 from conformance.html.shapes import MOST, NONE, rows_of
@@ -252,14 +255,22 @@ def test_ten_thousand_cases_fit_into_two_mebibytes(failing: int, tmp_path: Path)
     assert len(data["columns"].get("first", ())) >= min(failing, 500)
 
 
-def test_every_cause_keeps_its_example_however_many_cases_another_has(tmp_path: Path) -> None:
-    lines = [*many(6_000, failing=6_000), wrong(fault="rare", finding="seen once")]
+def test_every_cause_and_every_change_keeps_an_example_where_there_is_no_room_for_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.html.embedded.EVIDENCE", 4_000)
+    common = many(60, failing=60)
+    rare = {**common[-1], "id": "gemm/rare", "check": "rare", "fault": "rare", "finding": "seen once, and at length"}
+    new = write(tmp_path / "new", *common, rare, case("passed"))
+    old = write(tmp_path / "old", *({**line, "verdict": "passed"} for line in (*common, rare)))
 
-    data = json.loads(Read(page_of(tmp_path, *lines)).data)
+    found = between(Side.read(old), Side.read(new))
+    pages = (to_html(*read_report(new)), comparison.to_html(found, Side.read(new)))
 
-    rare = data["columns"]["cause"].index(data["strings"].index("rare"))
-    assert data["strings"][data["columns"]["finding"][str(rare)]] == "seen once"
-    assert len(data["columns"]["cut"]) > 1_000
+    for data in (json.loads(Read(page).data) for page in pages):
+        findings = {data["strings"][place] for place in data["columns"]["finding"].values()}
+        assert "seen once, and at length" in findings
+        assert len(data["columns"]["cut"]) > 40
 
 
 def test_a_report_is_data_and_never_markup(tmp_path: Path) -> None:
