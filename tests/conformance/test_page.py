@@ -246,7 +246,7 @@ def test_lines_to_paste_run_the_same_thing_again_and_nothing_else() -> None:
     assert Reproduction({**about, "backends": {"a → k": {}}}).specs == {"a → k": "kernels:K"}
 
 
-@pytest.mark.parametrize("failing", [0, 700, 10_000])
+@pytest.mark.parametrize("failing", [700, 10_000])
 def test_ten_thousand_cases_fit_into_two_mebibytes(failing: int, tmp_path: Path) -> None:
     page = page_of(tmp_path, *many(10_000, failing=failing), backends={"k": {}, "l": {}})
 

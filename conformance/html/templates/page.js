@@ -16,7 +16,7 @@
 
   const texts = [];
   function textOf(index) {
-    const told = () => [idOf(index), ...["backend", data.face, "reason", "detail", "finding", "where"].map((x) => at(x, index))];
+    const told = () => [idOf(index), ...["backend", data.face, "reason", "cause", "detail", "finding", "where"].map((x) => at(x, index))];
     return (texts[index] ??= told().join("\n").toLowerCase());
   }
 
