@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.html.inert import member
 from conformance.html.looks import RANKS, VERDICTS, WRONG, Look
 from conformance.html.shapes import shape_in
 from conformance.records import Line
@@ -37,7 +38,7 @@ class Cause:
     @property
     def sentence(self) -> str:
         """What was found, or at least what was seen, in the example; nothing where the name says just that."""
-        found: str = self.example.get("finding") or self.example.get("detail") or ""
+        found = member(self.example, "finding", "") or member(self.example, "detail", "")
         return "" if self.name.endswith(found) else found
 
 

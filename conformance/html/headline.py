@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.conclude import BROKEN, CONFORMS, INCONCLUSIVE, WRONG
+from conformance.html.inert import member
 from conformance.html.looks import BROKE, CODES, RANKS, Look
 from conformance.html.looks import WRONG as WRONG_VERDICTS
 from conformance.records import Line
@@ -39,8 +40,8 @@ def headline(header: Line, lines: Sequence[Line], footer: Line | None) -> Headli
 
 
 def _unfinished(header: Line, lines: Sequence[Line]) -> str:
-    planned = header.get("plan", {}).get("cases")
-    of_all = f" of {planned} planned cases" if isinstance(planned, int) else f" case{'s' * (len(lines) != 1)}"
+    planned = member(member(header, "plan", {}), "cases", 0)
+    of_all = f" of {planned} planned cases" if planned else f" case{'s' * (len(lines) != 1)}"
     found = f": {_counted(lines)}" if lines else ""
     return (
         "this run did not come to its end, so it proves nothing about the cases that it did not reach. "

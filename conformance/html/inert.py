@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from conformance.diff.tables import plain
+
+T = TypeVar("T")
 
 
 def inert(value: Any) -> Any:
@@ -14,3 +17,12 @@ def inert(value: Any) -> Any:
     if isinstance(value, dict):
         return {inert(name): inert(member) for name, member in value.items()}
     return [inert(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def member(line: Mapping[str, Any], name: str, default: T) -> T:
+    """The member ``name`` of a ``line`` if it is of the type of ``default``, which stands for any other.
+
+    Readers check what a report must have; whatever else it has may be of any form, and harms no page.
+    """
+    value = line.get(name)
+    return value if isinstance(value, type(default)) else default

@@ -11,7 +11,7 @@ from conformance.html.causes import Cause, cause_of, causes
 from conformance.html.embedded import Embedding, in_turn
 from conformance.html.grid import column_of, counted, grids
 from conformance.html.headline import headline
-from conformance.html.inert import inert
+from conformance.html.inert import inert, member
 from conformance.html.looks import ANSWERS, RANKS, VERDICTS
 from conformance.html.paths import exercises
 from conformance.html.rendering import put, render
@@ -71,7 +71,7 @@ def to_html(header: Line, lines: Sequence[Line], footer: Line | None) -> str:
         headline=headline(header, cases, footer),
         counts=[(verdict, count, VERDICTS[verdict], ANSWERS[verdict]) for verdict, count in counted(cases).items()],
         about=[(label, header[name]) for name, label in ABOUT if header.get(name) not in (None, "")],
-        command=shlex.join(map(str, header.get("command", ()))),
+        command=shlex.join(map(str, member(header, "command", list[str]()))),
         backends=header["backends"],
         header=header,
         footer=footer,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.conclude import EXECUTED
+from conformance.html.inert import member
 from conformance.html.looks import VERDICTS, WRONG, Look
 from conformance.probe import PATHS
 from conformance.records import Line
@@ -27,7 +28,7 @@ class Exercise:
 
 def exercises(header: Line, cases: Sequence[Line]) -> list[Exercise]:
     """Every path, in the order of `PATHS`."""
-    required = header.get("require", ())
+    required = member(header, "require", list[str]())
     return [
         Exercise(path, *_state(path, header, [line for line in cases if line.get("path") == path]), path in required)
         for path in PATHS
@@ -40,7 +41,7 @@ def _state(path: str, header: Line, cases: Sequence[Line]) -> tuple[str, str, Lo
     models = _by([line for line in executed if line.get("model")])
     also = f"; what {models} computed is a model of other hardware" if models else ""
     if not real:
-        look = VERDICTS["not-run" if path in header.get("require", ()) else "unsupported"]
+        look = VERDICTS["not-run" if path in member(header, "require", list[str]()) else "unsupported"]
         return "not exercised", _why_not(path, header) + also, look
     computed = [line for line in real if line.get("computed")]
     refused = [line for line in real if line["verdict"] == "rejected"]

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance.html.inert import member
 from conformance.records import Line
 
 BACKEND, CASE = 0, 1
@@ -23,7 +24,7 @@ class Reproduction:
         """The two lines in pieces: texts, and `BACKEND` and `CASE` where those words belong, quoted."""
         seed = self.header["seed"]
         options = f" --seed {seed}" if seed else ""
-        if "--device" in self.header.get("command", ()):
+        if "--device" in member(self.header, "command", list[str]()):
             options += f" --device {shlex.quote(str(self.header.get('device', '')))}"
         return [
             ["conformance run --backend ", BACKEND, " --case ", CASE, options],
@@ -36,12 +37,12 @@ class Reproduction:
 
         Kernel B that a comparison sets against kernel A goes by the name ``A → B`` there.
         """
-        specs = self.header.get("specs", {})
+        specs = member(self.header, "specs", dict[str, str]())
         names = {name: name.split(" → ")[-1] for name in self.header["backends"]}
         return {name: shlex.quote(str(specs.get(own, own))) for name, own in names.items()}
 
     def of(self, line: Line) -> list[str]:
         """Both lines for a case."""
         backend = self.specs.get(line["backend"], shlex.quote(line["backend"]))
-        words = {BACKEND: backend, CASE: shlex.quote(line.get("reproduce") or line["id"])}
+        words = {BACKEND: backend, CASE: shlex.quote(member(line, "reproduce", "") or line["id"])}
         return ["".join(words[part] if isinstance(part, int) else part for part in parts) for parts in self.commands]

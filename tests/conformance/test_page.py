@@ -338,3 +338,19 @@ def test_the_page_of_an_earlier_run_goes_when_the_next_one_starts(tmp_path: Path
     ReportWriter(tmp_path).close()
 
     assert not (tmp_path / PAGE).exists()
+
+
+@pytest.mark.parametrize("odd", [None, 3, "text", [1], {"a": 1}])
+def test_members_of_another_form_harm_no_page(odd: Any, tmp_path: Path) -> None:
+    names = ("plan", "specs", "require", "command", "device", "shard", "driver")
+    line = {
+        **wrong(),
+        **dict.fromkeys(("fault", "finding", "where", "shape", "picture", "reproduce", "first_wrong"), odd),
+    }
+
+    unfinished = page_of(tmp_path, line, ended=False, **dict.fromkeys(names, odd))
+    ended = page_of(tmp_path, line, backends={"k": odd}, **dict.fromkeys(names, odd))
+
+    assert (">INCOMPLETE" in unfinished, ">WRONG" in ended) == (True, True)
+    lines = [text for text in ended.split("<code>") if text.startswith("conformance run")]
+    assert len(lines) == 1
