@@ -15,6 +15,8 @@ from conformance.errors import UsageError
 from conformance.form import SCHEMA_VERSION, complaint
 from conformance.report_file import FILE, BadReportError, find_report, parse_report
 
+PAGE = "report.html"
+"""What the report says, for people; made beside it when the run ends."""
 Line = dict[str, Any]
 
 
@@ -23,12 +25,16 @@ class ReportLostError(Exception):
 
 
 class ReportWriter:
-    """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written."""
+    """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written.
+
+    The page of an earlier run goes at once: beside a run that is killed it would be taken for that run's.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / PAGE).unlink(missing_ok=True)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise UsageError(

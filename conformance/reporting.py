@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from conformance.endings import say, what_broke
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
 from conformance.probe import driver_version
-from conformance.records import Line, ReportLostError, ReportWriter, footer, header
+from conformance.records import PAGE, Line, ReportLostError, ReportWriter, footer, header
 
 if TYPE_CHECKING:
     import pluggy
@@ -99,6 +100,8 @@ class Reporter:
         ending += [*unrun, footer(self._lines.values(), complete=complete, conclusion=self.conclusion())]
         for line in ending:
             self._write(line)
+        if self._writer and not self._lost:
+            _draw_page(self._writer.path, session.config)
         if session.exitstatus == 0:
             session.exitstatus = self.conclusion().code
 
@@ -152,6 +155,20 @@ class Reporter:
             self._lost = True
             say(f"INCONCLUSIVE: {error}")
         return not self._lost
+
+
+def _draw_page(report: Path, config: pytest.Config) -> None:
+    """Make the page beside ``report``. It repeats what stands there, so that without it the verdict is the same."""
+    from conformance.html.page import write_page
+
+    try:
+        write_page(report, report.with_name(PAGE))
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        # Where pytest captures all output, a line to stderr would be lost.
+        capture = config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            sys.stderr.write(f"\nconformance: {PAGE} was not made, and the verdict stands without it: {said}\n")
 
 
 def about(session: Session) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -30,8 +29,9 @@ def show(
 
     header, lines, footer = read_report(report)
     if html is not None:
-        # Found when it is asked for: nothing else needs it.
-        import_module("conformance.html").write_page(report, html)
+        from conformance.html.page import write_page
+
+        write_page(report, html)
     if as_json:
         found = document(header, lines, footer)
         put(found, True, list)
@@ -48,17 +48,26 @@ def diff(
         typer.Option(metavar="A=B", help="Compare backend A of OLD with backend B of NEW, and nothing else."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the comment of a pull request.")] = False,
+    page: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--html", metavar="FILE", help="Write it as a page as well, one file that needs no network."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare two reports. Exit code: 0 no regression, 1 a regression or lost coverage, 2 misused, 4 incomparable."""
     from conformance.diff import markdown as comment
-    from conformance.diff.result import diff as diff_reports
-    from conformance.diff.result import document
+    from conformance.diff.result import between, document
+    from conformance.diff.sides import Side, paired
     from conformance.diff.tables import render
 
     if markdown and as_json:
         raise UsageError("--json and --markdown are two forms of the same: choose one")
-    found = diff_reports(old, new, across)
+    before, after = paired(Side.read(old), Side.read(new), across)
+    found = between(before, after)
+    if page:
+        from conformance.html.comparison import write_comparison
+
+        write_comparison(found, after, page)
     if as_json:
         put(document(found), True, list)
     elif markdown:

@@ -42,6 +42,10 @@ def test_run_prints_a_table_and_keeps_records(tmp_path: Path) -> None:
     assert [line["kind"] for line in lines] == ["header"] + ["case"] * 6 + ["footer"]
     assert lines[-1]["complete"] is False
     assert (tmp_path / "conformance-report" / "junit.xml").exists()
+    assert (
+        f"<title>{lines[-1]['conclusion'].split(':')[0]}"
+        in (tmp_path / "conformance-report" / "report.html").read_text()
+    )
     assert {p.name for p in tmp_path.iterdir()} == {"conformance-report"}
 
 
@@ -253,6 +257,7 @@ def test_what_describes_nothing_is_one_sentence(arguments: tuple[str, ...], said
         "import conformance.plugin",
         "import cases",
         "import conformance.cli",
+        "import conformance.html.page, conformance.html.comparison, jinja2",
         "from conformance.cli import app\nfrom typer.testing import CliRunner\nCliRunner().invoke(app, ['--help'])",
     ],
 )

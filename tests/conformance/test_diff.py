@@ -180,6 +180,24 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert command(monkeypatch, capsys, old, new, "--markdown")[1].startswith("**REGRESSED")
 
 
+def test_a_page_comes_beside_whatever_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = str(write(tmp_path / "old", ANCHOR, line("passed"))), str(write(tmp_path / "new", ANCHOR, FAILED))
+    page = tmp_path / "diff.html"
+
+    printed = [command(monkeypatch, capsys, old, new, *more)[:2] for more in ((), ("--html", str(page)))]
+    nowhere = command(monkeypatch, capsys, old, new, "--html", str(tmp_path / "no" / "diff.html"))
+
+    assert printed[0] == printed[1]
+    said = " ".join(re.sub("<[^>]+>", " ", page.read_text(encoding="utf-8")).split())
+    assert "✗ REGRESSED 1 regressed (torch 2.13.0, 2 cases in both)" in said
+    assert "✗ regressed right, refused or foreseen before, wrong now; run conformance explain on it" in said
+    assert "b · f 1 case passed → failed (raised)" in said
+    assert nowhere[0] == 2
+    assert "cannot be written" in nowhere[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

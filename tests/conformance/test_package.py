@@ -23,6 +23,7 @@ def test_the_wheel_carries_suite_recordings_and_types_and_is_small(tmp_path: Pat
         "conformance/suite/conftest.py",
         "conformance/report.schema.json",
         "conformance/plugin.py",
+        *(f"conformance/html/templates/{path.name}" for path in (ROOT / "conformance/html/templates").iterdir()),
         "cases/recordings/h200-cublas-13.1.0.3.json",
         *(f"{package}/py.typed" for package in ("conformance", "reference", "cases")),
     ):

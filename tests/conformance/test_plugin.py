@@ -47,6 +47,22 @@ def test_one_kind_of_case_leaves_nothing_of_the_other(pytester: pytest.Pytester,
     assert result.parseoutcomes() == {"passed": 1}
 
 
+def test_a_page_that_cannot_be_made_changes_no_verdict(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import conformance.html.page
+        def broken(report, page):
+            raise OSError("no space\\nleft")
+        conformance.html.page.write_page = broken
+        """
+    )
+    result = run(pytester, f"--conformance-case={SMALL}", "--conformance-backend=native")
+
+    assert (result.ret, report(pytester)[-1]["exit_code"]) == (0, 0)
+    said = "conformance: report.html was not made, and the verdict stands without it: no space left"
+    assert said in result.errlines
+
+
 def test_a_failure_of_the_harness_is_an_error_and_no_verdict_on_the_kernel(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """

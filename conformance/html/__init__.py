@@ -1,0 +1,1 @@
+"""Reports and comparisons as pages: one self-contained file each, readable without a network. Needs no torch."""
