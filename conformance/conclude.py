@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
+WORDS = ("CONFORMS", "WRONG", "MISUSED", "BROKEN", "INCONCLUSIVE")
 CHANGED = "contract-changed"
 """The reason of a refusal in another text than is known."""
 EXECUTED = ("passed", "rejected", "known-deviation", "failed", "stale-deviation")
@@ -24,10 +25,19 @@ class Conclusion:
     sentence: str
 
 
-def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), owing: Sequence[str] = ()) -> Conclusion:
+def conclude(
+    lines: Sequence[dict[str, Any]],
+    *,
+    require: Sequence[str] = (),
+    owing: Sequence[str] = (),
+    part: str = "",
+    is_shard: bool = False,
+) -> Conclusion:
     """The conclusion from the ``case`` lines of a session. Only a session without any open question is green.
 
     ``owing`` are known deviations that have to have been seen: those of this machine, if the plan was complete.
+    ``part`` says what was judged where that was not the whole profile, so that nobody takes it for the whole. Of a
+    shard, nobody asks whether it computed a product, or has a case at all: that is for the whole plan to answer.
     """
     counts = Counter(line["verdict"] for line in lines)
     wrong = _wrong(lines, counts, owing)
@@ -35,12 +45,26 @@ def conclude(lines: Sequence[dict[str, Any]], *, require: Sequence[str] = (), ow
         return Conclusion(WRONG, f"WRONG: {'; '.join(wrong)}")
     if counts["error"]:
         return Conclusion(BROKEN, f"BROKEN: the harness itself failed on {counts['error']} of {len(lines)} cases")
-    doubt = _doubt(lines, counts, require)
+    doubt = _doubt(lines, counts, require, is_shard)
     if doubt:
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
-    return Conclusion(CONFORMS, f"CONFORMS: {_listed(counts)}{noted}{_computed(lines)}{_changed(lines)}")
+    head = f"CONFORMS ({part}: not the whole profile)" if part else "CONFORMS"
+    return Conclusion(CONFORMS, f"{head}: {_listed(counts)}{noted}{_computed(lines)}{_changed(lines)}")
+
+
+def conclusion_of(footer: dict[str, Any] | None) -> Conclusion:
+    """What a report says: the word of its footer; without one its run did not come to its end, and is never green."""
+    if footer is None:
+        return Conclusion(INCONCLUSIVE, "INCONCLUSIVE: the report has no footer, so its run did not come to its end")
+    code: int = footer["exit_code"]
+    return Conclusion(code, str(footer.get("conclusion") or WORDS[code]))
+
+
+def worst(*codes: int) -> int:
+    """The exit code of several findings: what is wrong is certain, whatever else broke or stayed open."""
+    return next(code for code in (WRONG, BROKEN, INCONCLUSIVE, CONFORMS) if code in codes)
 
 
 def _changed(lines: Sequence[dict[str, Any]]) -> str:
@@ -69,15 +93,17 @@ def _all(count: int) -> str:
     return f"all {count} cases pass" if count > 1 else "the one case passes"
 
 
-def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str]) -> str:
+def _doubt(lines: Sequence[dict[str, Any]], counts: Counter[str], require: Sequence[str], is_shard: bool) -> str:
     if not lines:
-        return "no case was selected"
+        return "" if is_shard else "no case was selected"
     if counts["not-run"]:
         return f"cut short, {counts['not-run']} of {len(lines)} planned cases were not run"
     exercised = {line["path"] for line in lines if line["verdict"] in EXECUTED and not line.get("model")}
     missing = [path for path in require if path not in exercised]
     if missing:
         return f"required but not exercised here: {', '.join(missing)}"
+    if is_shard:
+        return ""
     if not require and not any(line.get("computed") for line in lines):
         return f"no product was computed; {REMEDY}"
     blocks = [line for line in lines if _scales_of(line) == BLOCKS]
@@ -112,4 +138,4 @@ def _computed(lines: Sequence[dict[str, Any]]) -> str:
 
 
 def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) or "it has no case"

@@ -33,20 +33,32 @@ REQUIRED: Mapping[str, Mapping[str, type]] = {
 }
 """Members of each kind of line without which it cannot be read; whatever else a line has may be missing."""
 
-OPTIONAL: Mapping[str, type] = {
-    "detail": str,
-    "deviation": str,
-    "path": str,
-    "expected": str,
-    "check": str,
-    "tier": str,
-    "arithmetic": str,
-    "deterministic": bool,
-    "computed": bool,
-    "holds": bool,
-    "plan": int,
+OPTIONAL: Mapping[str, Mapping[str, type]] = {
+    "header": {
+        "command": list,
+        "require": list,
+        "specs": dict,
+        "plan": dict,
+        "shard": str,
+        "selected": bool,
+        "owing": list,
+    },
+    "case": {
+        "detail": str,
+        "deviation": str,
+        "path": str,
+        "expected": str,
+        "check": str,
+        "tier": str,
+        "arithmetic": str,
+        "deterministic": bool,
+        "computed": bool,
+        "holds": bool,
+        "plan": int,
+    },
+    "footer": {"conclusion": str, "baseline": dict},
 }
-"""Members of a case line that readers use where they are."""
+"""Members that readers use where they are."""
 
 JSON_NAMES: Mapping[type, str] = {
     int: "integer",
@@ -54,6 +66,7 @@ JSON_NAMES: Mapping[type, str] = {
     str: "string",
     bool: "boolean",
     dict: "object",
+    list: "array",
 }
 
 
@@ -77,14 +90,11 @@ def _complaints(line: Mapping[str, Any]) -> Iterator[str]:
             yield f"lacks the member {name!r}, which a {kind} line must have"
         elif not _is_a(line[name], wanted):
             yield f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
-    if kind == "case":
-        yield from (
-            f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
-            for name, wanted in OPTIONAL.items()
-            if name in line and not _is_a(line[name], wanted)
-        )
-        if line["verdict"] not in VERDICTS:
-            yield f"has the verdict {line['verdict']!r}, which is none of {', '.join(VERDICTS)}"
+    for name, wanted in OPTIONAL.get(kind, {}).items():
+        if name in line and not _is_a(line[name], wanted):
+            yield f"has a member {name!r} that is no {JSON_NAMES[wanted]}"
+    if kind == "case" and line["verdict"] not in VERDICTS:
+        yield f"has the verdict {line['verdict']!r}, which is none of {', '.join(VERDICTS)}"
 
 
 def _of_another_time(schema: int) -> str:

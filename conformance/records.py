@@ -14,16 +14,22 @@ from conformance.errors import UsageError
 from conformance.form import SCHEMA_VERSION, complaint
 
 FILE = "report.jsonl"
+JUNIT = "junit.xml"
+"""What `FILE` says, for services that run jobs."""
 Line = dict[str, Any]
 
 
 class ReportWriter:
-    """Writes ``DIR/report.jsonl``, every line flushed. Raises UsageError when DIR cannot be written."""
+    """Writes ``DIR/report.jsonl``, every line flushed. Raises UsageError when DIR cannot be written.
+
+    What an earlier run left beside it goes at once: beside a run that is killed it would be taken for that run's.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / JUNIT).unlink(missing_ok=True)
             self._file = self.path.open("w", encoding="utf-8")
         except OSError as error:
             raise UsageError(
@@ -62,8 +68,17 @@ def footer(cases: Iterable[Line], *, complete: bool, conclusion: Conclusion) -> 
 
 def digest(cases: Iterable[Line]) -> str:
     """16 hex digits over ids, input bytes, verdicts and a deterministic backend's output bits; not order, not times."""
-    rows = sorted("|".join(_digested(line)) for line in cases)
-    return hashlib.blake2b("\n".join(rows).encode(), digest_size=8).hexdigest()
+    return _hex(sorted("|".join(_digested(line)) for line in cases))
+
+
+def plan_of(keys: Iterable[tuple[str, str]]) -> Line:
+    """What the header says of a plan: how many (backend, id) there are, and 16 hex digits over them in any order."""
+    names = sorted("|".join(key) for key in keys)
+    return {"cases": len(names), "digest": _hex(names)}
+
+
+def _hex(rows: Iterable[str]) -> str:
+    return hashlib.blake2b("\n".join(rows).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _digested(line: Line) -> list[str]:

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance import __version__
-from conformance.conclude import CONFORMS, Conclusion, conclude
+from conformance.baseline import Baseline
+from conformance.ci.junit import write_junit
+from conformance.conclude import CONFORMS, Conclusion, conclude, worst
+from conformance.diff.result import Diff
+from conformance.diff.sides import Side
 from conformance.probe import driver_version
-from conformance.records import Line, ReportWriter, footer, header
+from conformance.records import JUNIT, Line, ReportWriter, footer, header, plan_of
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -33,11 +37,22 @@ class Reporter:
     """The controller's side of the plugin. Raises UsageError when the report folder cannot be written."""
 
     def __init__(
-        self, session: Callable[[], Session], *, folder: Path | None, require: tuple[str, ...], selected: bool
+        self,
+        session: Callable[[], Session],
+        *,
+        folder: Path | None,
+        require: tuple[str, ...],
+        selected: bool,
+        shard: str | None = None,
+        baseline: Path | None = None,
     ) -> None:
         self._session = session
         self._require = require
         self._selected = selected
+        self._shard = shard
+        # Read before anything runs: a file that is no report is found now.
+        self._baseline = Baseline.read(baseline) if baseline else None
+        self._against: Diff | None = None
         self._writer = ReportWriter(folder) if folder else None
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
@@ -56,8 +71,14 @@ class Reporter:
         keys = [key for nodeid in nodeids if (key := key_of(nodeid))]
         self._planned.update(dict.fromkeys(keys))
         if keys and not self._header:
-            self._header = header(about(self._session()))
-            self._write(self._header)
+            self._open()
+
+    def _open(self) -> None:
+        session = self._session()
+        self._selected = self._selected or self._planned.keys() != session.share
+        self._header = header({**about(session), "selected": self._selected})
+        self._write(self._header)
+        self._draw(None)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the record as soon as it is known; a failure without one is the harness's own."""
@@ -73,30 +94,53 @@ class Reporter:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Account for every planned case, write the footer, and let the exit status say what pytest cannot know."""
-        if not self._planned and not self._require:
+        if not self._planned and not self._require and not self._has_no_share(session):
             return
+        if not self._header:
+            self._open()
         for key in self._planned:
             if key not in self._lines:
                 self._lines[key] = bare(key, "not-run", "", "the session ended first")
                 self._write(self._lines[key])
-        conclusion = self.conclusion()
-        self._write(footer(self._lines.values(), complete=self._is_complete(), conclusion=conclusion))
-        if session.exitstatus == 0 and conclusion.code != CONFORMS:
-            session.exitstatus = conclusion.code
+        ending = self._ending()
+        self._write(ending)
+        self._draw(ending)
+        if session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = worst(ending["exit_code"], self._against.code if self._against else CONFORMS)
+
+    def _has_no_share(self, session: pytest.Session) -> bool:
+        """Whether nothing was collected because this is a shard that nothing fell to, or nothing that was selected."""
+        return self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _ending(self) -> Line:
+        ending = footer(self._lines.values(), complete=self._is_complete(), conclusion=self.conclusion())
+        if self._baseline:
+            self._against = self._baseline.compared(Side(self._header, self._lines, ending))
+        if self._against:
+            ending["baseline"] = {"exit_code": self._against.code, "conclusion": self._against.sentence}
+        return ending
 
     def conclusion(self) -> Conclusion:
         """What the session comes to."""
-        owing = self._session().ledger.owing(self._header["backends"]) if self._is_complete() else ()
-        return conclude(list(self._lines.values()), require=self._require, owing=owing)
+        owing = self._header["owing"] if self._is_complete() else ()
+        return conclude(
+            list(self._lines.values()),
+            require=self._require,
+            owing=owing,
+            part=self._part(),
+            is_shard=self._shard is not None,
+        )
+
+    def _part(self) -> str:
+        if self._shard is not None:
+            return f"shard {self._shard}"
+        return "" if self._is_complete() else f"selection of {len(self._lines)} case{'s' * (len(self._lines) != 1)}"
 
     def _is_complete(self) -> bool:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
-        if self._selected or any(line["verdict"] == "not-run" for line in self._lines.values()):
+        if self._selected or self._shard or any(line["verdict"] == "not-run" for line in self._lines.values()):
             return False
-        session = self._session()
-        everything = {(a.backend.name, a.case.id) for a in session.assignments}
-        everything |= {(d.backend.name, d.batch.id) for d in session.drawings}
-        return set(self._lines) == everything
+        return self._lines.keys() == self._session().planned
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the verdict table under pytest's own output."""
@@ -104,11 +148,28 @@ class Reporter:
             return
         from rich.console import Console
 
+        from conformance.ci.announce import announce
+        from conformance.diff.tables import render
         from conformance.summary import print_summary
 
         terminalreporter.section("conformance")
         console = Console(file=terminalreporter._tw._file, no_color=not terminalreporter.hasmarkup)
-        print_summary(console, self._header, list(self._lines.values()), conclusion=self.conclusion().sentence)
+        lines = list(self._lines.values())
+        conclusion = self.conclusion()
+        print_summary(console, self._header, lines, conclusion=conclusion.sentence)
+        if self._against:
+            terminalreporter.section("conformance against the baseline")
+            render(self._against, console)
+        announce(self._header, lines, conclusion, self._against)
+
+    def _draw(self, ending: Line | None) -> None:
+        """Say the same in JUnit XML; until the ``ending`` is known, that there is none."""
+        if self._writer:
+            lines = list(self._lines.values()) if ending else []
+            try:
+                write_junit(self._writer.path.parent, self._header, lines, ending)
+            except OSError as error:
+                sys.stderr.write(f"conformance: {JUNIT} was not made ({error.strerror}), and the verdict stands\n")
 
     def _write(self, line: Line) -> None:
         if self._writer:
@@ -163,8 +224,12 @@ def about(session: Session) -> dict[str, Any]:
         "device": str(session.device),
         "device_name": platform.device_name,
         "backends": {backend.name: backend.describe() for backend in session.backends},
+        "specs": {backend.name: backend.spec for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),
+        "plan": plan_of(session.planned),
+        "owing": list(session.ledger.owing(backend.name for backend in session.backends)),
+        **({"shard": str(request.shard)} if request.shard else {}),
         "command": ["conformance", *sys.argv[1:]],
     }

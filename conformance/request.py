@@ -11,6 +11,7 @@ from cases.plan import GENERATED, model_cases
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
 from conformance.probe import PATHS
+from conformance.sharding import Shard
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Request:
     """Backends, device, profile or single cases, seed, report folder and required paths of one session.
 
     ``deviations`` are ledgers beside the shipped one; ``quarantined`` asks for the cases that could harm the device.
+    ``shard`` is the share of the plan that is to be run, all of it where it is None, ``baseline`` a report to compare
+    with.
     """
 
     backends: tuple[str, ...] = ()
@@ -32,6 +35,8 @@ class Request:
     examples: int | None = None
     deviations: tuple[Path, ...] = ()
     quarantined: bool = False
+    shard: Shard | None = None
+    baseline: Path | None = None
 
     def check(self) -> None:
         """Raise UsageError for the first part that names nothing there is."""

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED
+from conformance.baseline import Baseline
+from conformance.ci.announce import announce
+from conformance.conclude import BROKEN, CONFORMS, INCONCLUSIVE, MISUSED, conclusion_of, worst
+from conformance.diff.sides import Side
+from conformance.diff.tables import render
 from conformance.errors import UsageError
-from conformance.records import FILE, ReportWriter, read_report
+from conformance.records import FILE, ReportWriter
 from conformance.request import Request
 from conformance.session import Session
 from conformance.summary import print_summary
@@ -24,18 +28,19 @@ DEFAULT_REPORT = Path("conformance-report")
 def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> int:
     """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request."""
     folder = request.report or DEFAULT_REPORT
+    baseline = Baseline.read(request.baseline) if request.baseline else None
     Session.open(request)
     _check_workers(workers)
     # Proves the folder writable, and leaves no earlier report to be taken for this one.
     ReportWriter(folder).close()
     with contextlib.redirect_stdout(sys.stderr):
         status = pytest.main(_arguments(request, folder, keyword, workers))
-    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED and not (folder / FILE).stat().st_size:
         sys.stderr.write("conformance: INCONCLUSIVE: no case was selected; `conformance list` shows what there is\n")
         return INCONCLUSIVE
     if not (folder / FILE).stat().st_size:
         return MISUSED if status == pytest.ExitCode.USAGE_ERROR else BROKEN
-    return _conclude(folder)
+    return _conclude(folder, baseline)
 
 
 def _check_workers(workers: str | None) -> None:
@@ -54,7 +59,6 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
         "--tb=no",
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
-        f"--junitxml={folder / 'junit.xml'}",
     ]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
     arguments += [f"--conformance-require={name}" for name in request.require]
@@ -67,14 +71,23 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-deviations={path}" for path in request.deviations]
     arguments += ["--conformance-quarantined"] if request.quarantined else []
     arguments += [] if request.examples is None else [f"--conformance-examples={request.examples}"]
+    arguments += [f"--conformance-shard={request.shard}"] if request.shard else []
+    arguments += [f"--conformance-baseline={request.baseline}"] if request.baseline else []
     arguments += ["-k", keyword] if keyword else []
     arguments += ["-n", workers] if workers else []
     return arguments
 
 
-def _conclude(folder: Path) -> int:
-    header, lines, footer = read_report(folder)
-    # Without a footer the session did not come to its end.
-    conclusion = footer["conclusion"] if footer else "BROKEN: the report has no footer"
-    print_summary(Console(file=sys.stdout), header, lines, conclusion=conclusion, where=str(folder / FILE))
-    return BROKEN if footer is None else int(footer["exit_code"])
+def _conclude(folder: Path, baseline: Baseline | None) -> int:
+    """Print what the report in ``folder`` comes to, and its comparison with the ``baseline``; returns the exit code."""
+    side = Side.read(folder)
+    lines, conclusion = list(side.lines.values()), conclusion_of(side.footer)
+    print_summary(
+        Console(file=sys.stdout), side.header, lines, conclusion=conclusion.sentence, where=str(folder / FILE)
+    )
+    against = baseline.compared(side) if baseline else None
+    if baseline and against:
+        sys.stdout.write(f"\nagainst the baseline {baseline.path}:\n")
+        render(against)
+    announce(side.header, lines, conclusion, against)
+    return worst(conclusion.code, against.code if against else CONFORMS)

@@ -103,7 +103,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
     [
         ("kernels:NextScale", 1, "WRONG: 1 of 1"),
         ("kernels:Raises", 1, "WRONG: 1 of 1"),
-        ("kernels:Reversed", 0, "CONFORMS: 1 passed"),
+        ("kernels:Reversed", 0, "CONFORMS (selection of 1 case: not the whole profile): 1 passed"),
         ("kernels:Unsupported", 4, "INCONCLUSIVE: no product was computed"),
         ("torch-v2", 4, "INCONCLUSIVE: no product was computed"),
     ],
