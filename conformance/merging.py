@@ -36,9 +36,15 @@ class Part:
     def read(cls, path: Path) -> Part:
         """The report ``path``, a folder or a file. Raises UsageError where it is none, or of no shard."""
         side = Side.read(path)
-        if "shard" not in side.header or "plan" not in side.header:
-            raise UsageError(f"the report {str(path)!r} is of no shard: merge takes what `run --shard I/N` leaves")
-        return cls(path, side, Shard.parse(side.header["shard"]))
+        try:
+            shard = Shard.parse(side.header.get("shard", ""))
+        except UsageError:
+            raise UsageError(
+                f"the report {str(path)!r} is of no shard: merge takes what `run --shard I/N` leaves"
+            ) from None
+        if not side.header.get("plan", {}).keys() >= {"cases", "digest"}:
+            raise UsageError(f"the report {str(path)!r} is of a shard, and does not say of which plan")
+        return cls(path, side, shard)
 
 
 @dataclass(frozen=True)
@@ -69,9 +75,11 @@ def merge(paths: Sequence[Path], folder: Path) -> Merged:
     lines, notes = _joined(parts)
     header = _header(parts)
     doubts = list(_doubts(parts, header, lines))
+    if doubts:
+        header["shard"] = f"{'+'.join(dict.fromkeys(str(part.shard.index) for part in parts))}/{parts[0].shard.count}"
     complete = not doubts and not header["selected"] and all(line["verdict"] != "not-run" for line in lines.values())
     owing = header.get("owing", ()) if complete else ()
-    selection = "" if complete else f"selection of {len(lines)} cases"
+    selection = "" if complete else f"selection of {len(lines)} case{'s' * (len(lines) != 1)}"
     found = conclude(list(lines.values()), require=header.get("require", ()), owing=owing, part=selection)
     ending = footer(lines.values(), complete=complete, conclusion=_doubted(found, doubts))
     return Merged(header, tuple(lines.values()), ending, tuple(notes))
@@ -114,7 +122,10 @@ def _joined(parts: Sequence[Part]) -> tuple[dict[Key, Line], list[str]]:
                 twice[before.path, part.path] = twice.get((before.path, part.path), 0) + 1
             if key not in found or other["verdict"] == "not-run":
                 found[key] = line, part
-    notes = [f"{count} cases were judged by {one} and by {two}, alike" for (one, two), count in twice.items()]
+    notes = [
+        f"{count} case{'s were' if count > 1 else ' was'} judged by {one} and by {two}, alike"
+        for (one, two), count in twice.items()
+    ]
     return {key: line for key, (line, _) in found.items()}, notes
 
 
@@ -128,7 +139,7 @@ def _same(one: Part, two: Part, first: Line, second: Line) -> None:
 
 
 def _header(parts: Sequence[Part]) -> Line:
-    """That of the first shard, with all values of what may differ, and of no shard."""
+    """That of the first shard, with all values of what may differ, and of the whole plan."""
     headers = [part.side.header for part in parts]
     varying = {name: " / ".join(dict.fromkeys(str(h[name]) for h in headers if h.get(name))) for name in MAY_DIFFER}
     whole = {name: value for name, value in headers[0].items() if name != "shard"}

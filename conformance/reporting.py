@@ -162,6 +162,11 @@ class Reporter:
             render(self._against, console)
         announce(self._header, lines, conclusion, self._against)
 
+    def pytest_unconfigure(self) -> None:
+        """Close the report."""
+        if self._writer:
+            self._writer.close()
+
     def _draw(self, ending: Line | None) -> None:
         """Say the same in JUnit XML; until the ``ending`` is known, that there is none."""
         if self._writer:
