@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -116,7 +118,7 @@ def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:
 
 def _parsed(path: Path) -> list[Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _unpacked(path).decode("utf-8")
     except OSError as error:
         raise BadReportError(f"the report {str(path)!r} cannot be read ({error.strerror})") from error
     except ValueError as error:
@@ -132,6 +134,15 @@ def _parsed(path: Path) -> list[Any]:
                 break  # a killed run leaves its last line cut, and no footer
             raise BadReportError(f"line {number} of the report {str(path)!r} is damaged: {error}") from error
     return lines
+
+
+def _unpacked(path: Path) -> bytes:
+    """What ``path`` holds; one that was kept as ``.gz`` is unpacked. Raises ValueError where it cannot be."""
+    packed = path.read_bytes()
+    try:
+        return gzip.decompress(packed) if path.suffix == ".gz" else packed
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(str(error)) from error
 
 
 def _key(line: Line) -> Any:
