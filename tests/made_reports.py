@@ -1,15 +1,11 @@
-"""Reports made by hand, and the command line that reads them."""
+"""Reports made by hand."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from conformance.cli import main
 from conformance.conclude import Conclusion
 from conformance.records import ReportWriter, footer, header, plan_of
 
@@ -41,17 +37,4 @@ def write(folder: Path, about: Line, *lines: Line, code: int | None = 0, complet
 
 
 Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`conformance` in this process: exit code, stdout and stderr of a call with these arguments."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["conformance", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        assert isinstance(ending.value.code, int)
-        return ending.value.code, *capsys.readouterr()
-
-    return call
+"""What the fixture `command` gives: from arguments to exit code, stdout and stderr."""

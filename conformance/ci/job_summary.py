@@ -14,62 +14,71 @@ from conformance.records import Line
 from conformance.summary import COLUMNS, check_of
 
 LIMIT = 1_000_000
-"""Bytes of a summary: GitHub shows none that is larger than 1 MiB."""
-LONGEST_COMMAND = 2000
-"""Characters of a command: a shortened one runs something else."""
+"""Bytes of a summary: GitHub shows none that is larger than 1 MiB, and not always one that is just smaller."""
+ROOM = LIMIT // 2
+"""Bytes that one report may take of it: a job may have several to tell."""
 CAUSES, ROWS, MEMBERS, ELEMENTS = 40, 200, 10, 3
 """Causes, rows of the table, cases of a cause, and wrong elements of a case that are shown."""
+LONGEST_COMMAND = 2000
+"""Characters of a command: a shortened one runs something else."""
 
 
 def summary_of(header: Line, lines: Sequence[Line], conclusion: Conclusion, against: Diff | None = None) -> str:
-    """The summary of a report, and of its comparison with a baseline."""
-    return "\n".join(_lines(header, lines, conclusion, against)) + "\n"
+    """The summary of a report, and of its comparison with a baseline, as far as there is `ROOM`."""
+    kept, room = [], ROOM
+    for block in _blocks(header, lines, conclusion, against):
+        room -= len(block.encode("utf-8", "replace")) + 1
+        if room < 0:
+            kept.append("... and more, which is in the report\n")
+            break
+        kept.append(block)
+    return "\n".join(kept) + "\n"
 
 
-def _lines(header: Line, lines: Sequence[Line], conclusion: Conclusion, against: Diff | None) -> Iterator[str]:
+def _blocks(header: Line, lines: Sequence[Line], conclusion: Conclusion, against: Diff | None) -> Iterator[str]:
+    """What it says, in pieces that can stand alone."""
     yield f"### {inert(conclusion.sentence)}\n"
     yield f"{inert(_title(header))}\n"
-    yield from _causes(header, causes_of(lines))
-    yield from _table(lines)
     if against is not None:
-        yield "Against the baseline:\n"
-        yield markdown.render(against)
+        yield f"Against the baseline:\n\n{markdown.render(against)}"
+    causes = causes_of(lines)
+    yield from ("\n".join(_cause(header, cause)) for cause in causes[:CAUSES])
+    if len(causes) > CAUSES:
+        yield f"... and {len(causes) - CAUSES} more causes\n"
+    if lines:
+        yield "\n".join(_table(lines))
 
 
 def _title(header: Line) -> str:
     device = header.get("device_name") or header.get("arch", "")
-    shard = f" · shard {header['shard']}" if "shard" in header else ""
-    about = (
+    about = [
         header["path"],
         device,
         f"torch {header['torch']}",
         f"profile {header['profile']}",
         f"seed {header['seed']}",
-    )
-    return " · ".join(map(str, about)) + shard
+    ]
+    return " · ".join([*map(str, about), *([f"shard {header['shard']}"] if "shard" in header else [])])
 
 
-def _causes(header: Line, causes: Sequence[Cause]) -> Iterator[str]:
-    for cause in causes[:CAUSES]:
-        count = len(cause.members)
-        said = f"{cause.backend}: {cause.verdict}, {cause.name} ({count} case{'s' * (count != 1)})"
-        yield f"<details><summary>{inert(said)}</summary>\n"
-        yield f"{inert(cause.sentence)}\n"
-        yield from (_member(header, line) for line in cause.members[:MEMBERS])
-        if count > MEMBERS:
-            yield f"... and {count - MEMBERS} more\n"
-        yield "</details>\n"
-    if len(causes) > CAUSES:
-        yield f"... and {len(causes) - CAUSES} more causes\n"
+def _cause(header: Line, cause: Cause) -> Iterator[str]:
+    count = len(cause.members)
+    said = f"{cause.backend}: {cause.verdict}, {cause.name} ({count} case{'s' * (count != 1)})"
+    yield f"<details><summary>{inert(said)}</summary>\n"
+    yield f"{inert(cause.sentence)}\n"
+    yield from (_member(header, line) for line in cause.members[:MEMBERS])
+    if count > MEMBERS:
+        yield f"... and {count - MEMBERS} more\n"
+    yield "</details>\n"
 
 
 def _member(header: Line, line: Line) -> str:
     """The command that runs a case again, and its first wrong elements."""
+    command = inert(reproduction(header, line), LONGEST_COMMAND)
     wrong = [
         f"[{element.get('row')}, {element.get('column')}] {element.get('actual')} for {element.get('expected')}"
         for element in line.get("first_wrong", ())[:ELEMENTS]
     ]
-    command = inert(reproduction(header, line), LONGEST_COMMAND)
     return f"<pre>{'<br>'.join([command, *map(inert, wrong)])}</pre>\n"
 
 
@@ -82,8 +91,8 @@ def _table(lines: Sequence[Line]) -> Iterator[str]:
         (code(backend), code(check), *(str(row[verdict] or "") for verdict in used))
         for (backend, check), row in counts.items()
     ]
-    if rows:
-        yield "<details><summary>by backend and check</summary>\n"
-        yield from table(("backend", "check", *used), rows[:ROWS])
-        yield from [f"... and {len(rows) - ROWS} more\n"] * (len(rows) > ROWS)
-        yield "</details>\n"
+    yield "<details><summary>by backend and check</summary>\n"
+    yield from table(("backend", "check", *used), rows[:ROWS])
+    if len(rows) > ROWS:
+        yield f"... and {len(rows) - ROWS} more\n"
+    yield "</details>\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_reports import Command, about, command, line, write
+from made_reports import Command, about, line, write
 
 from conformance.baseline import Baseline
 from conformance.conclude import Conclusion, worst
@@ -16,7 +16,6 @@ from conformance.diff.result import Diff
 from conformance.diff.sides import Side
 from conformance.records import BadReportError, Line, footer, read_report
 
-__all__ = ["command"]
 SMALL = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
 A, B = line("passed", "a"), line("passed", "b")
 

@@ -205,7 +205,7 @@ def test_a_run_that_is_cut_short_says_so(pytester: pytest.Pytester, monkeypatch:
         seen.append((pytester.path / "out" / "junit.xml").read_text())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("conformance.execute.run_case", interrupted)
+    monkeypatch.setattr("conformance.execute.perform", interrupted)
     root = run(pytester, "--conformance-backend=native", "-p", "no:faulthandler")
 
     assert [x.attrib["type"] for x in case_of(root, SMALL)] == ["not-run"]

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_reports import Command, about, command, line, write
+from made_reports import Command, about, line, write
 
 from cases import Case, parse_case
 from conformance.merging import Merged, merge
 from conformance.records import Line, digest, plan_of, read_report
 
-__all__ = ["command"]
 CASES = tuple(
     parse_case(f"gemm/1x128-128x128/{shape}/{out}/{family}/s0")
     for shape in ("m5-n144-k400", "m3-n16-k128", "m7-n32-k256")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_reports import Command, command
+from made_reports import Command
 
 from cases import PROFILES
 from conformance.errors import UsageError
@@ -22,7 +22,6 @@ from conformance.request import Request
 from conformance.session import Session
 from conformance.sharding import Shard, Work
 
-__all__ = ["command"]
 SMALL = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
 
 works = st.lists(
