@@ -11,7 +11,7 @@ from conformance.backends.protocol import Backend
 from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
 from conformance.contract.rules import promise_of_rule
 from conformance.probe import Platform
-from conformance.sharding import Work
+from conformance.shards.share import Work
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90

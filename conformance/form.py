@@ -56,7 +56,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "holds": bool,
         "plan": int,
     },
-    "footer": {"conclusion": str, "baseline": dict},
+    "footer": {"conclusion": str, "baseline": dict, "missing": list},
 }
 """Members that readers use where they are."""
 

@@ -16,7 +16,7 @@ from conformance.backends.protocol import Backend
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
 from conformance.probe import Platform
-from conformance.sharding import Work
+from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
 
 

@@ -65,7 +65,7 @@ def request_of(config: pytest.Config) -> Request:
 
     claim_siblings()
     from conformance.request import Request
-    from conformance.sharding import Shard
+    from conformance.shards.share import Shard
 
     option = config.option
     return Request(

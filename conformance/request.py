@@ -11,7 +11,7 @@ from cases.plan import GENERATED, model_cases
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
 from conformance.probe import PATHS
-from conformance.sharding import Shard
+from conformance.shards.share import Shard
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from conformance.deviations.ledger import Ledger
 from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
-from conformance.sharding import Key, Work
+from conformance.shards.share import Key, Work
 
 if TYPE_CHECKING:
     import torch

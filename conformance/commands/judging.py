@@ -56,7 +56,7 @@ def run(
     """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
     from conformance.request import Request
     from conformance.runner import run_suite
-    from conformance.sharding import Shard
+    from conformance.shards.share import Shard
 
     chosen: dict[str, Any] = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
     chosen |= {"deviations": tuple(deviations or ()), "quarantined": quarantined}

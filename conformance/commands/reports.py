@@ -50,8 +50,8 @@ def merge(
     report: Report = Path("conformance-report"),
 ) -> None:
     """Join the reports of shards. Exit code: that of the whole run, 4 where a shard is missing or incomplete."""
-    from conformance.merging import merge as merge_reports
-    from conformance.merging import tell
+    from conformance.shards.merge import merge as merge_reports
+    from conformance.shards.merge import tell
 
     raise typer.Exit(tell(merge_reports(reports, report), report))
 

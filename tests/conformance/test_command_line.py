@@ -253,7 +253,7 @@ def test_what_describes_nothing_is_one_sentence(arguments: tuple[str, ...], said
         "import conformance.plugin",
         "import cases",
         "import conformance.cli",
-        "import conformance.merging, conformance.baseline, conformance.diff.tables",
+        "import conformance.shards.merge, conformance.baseline, conformance.diff.tables",
         "from conformance.cli import app\nfrom typer.testing import CliRunner\nCliRunner().invoke(app, ['--help'])",
     ],
 )

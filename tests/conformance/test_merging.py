@@ -10,8 +10,8 @@ import pytest
 from made_reports import Command, about, line, write
 
 from cases import Case, parse_case
-from conformance.merging import Merged, merge
 from conformance.records import Line, digest, plan_of, read_report
+from conformance.shards.merge import Merged, merge
 
 CASES = tuple(
     parse_case(f"gemm/1x128-128x128/{shape}/{out}/{family}/s0")
@@ -80,6 +80,8 @@ def test_a_missing_shard_is_named_and_never_green(tmp_path: Path, command: Comma
     code, out, _ = command("merge", one, shard(tmp_path, 3, C), "--report", tmp_path / "m")
     assert (code, "INCONCLUSIVE: shard 2/3 is missing" in out) == (4, True)
     assert read_report(tmp_path / "m")[0]["shard"] == "1+3/3"
+    code, out, _ = command("diff", write(tmp_path / "old", about(*KEYS), A, B, C), tmp_path / "m")
+    assert (code, "INCOMPLETE: NEW is incomplete: shard 2/3 is missing" in out) == (4, True)
 
 
 def test_a_failure_stays_one_beside_a_missing_shard(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from click import Context
 from cases import PROFILES
 from conformance.cli import app
 from conformance.probe import PATHS
-from conformance.sharding import Shard
+from conformance.shards.share import Shard
 
 ROOT = Path(__file__).parent.parent.parent
 RECIPES = ROOT / "docs" / "ci"

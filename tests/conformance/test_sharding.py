@@ -20,7 +20,7 @@ from conformance.errors import UsageError
 from conformance.records import read_report
 from conformance.request import Request
 from conformance.session import Session
-from conformance.sharding import Shard, Work
+from conformance.shards.share import Shard, Work
 
 SMALL = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
 
@@ -92,7 +92,7 @@ def test_a_product_outweighs_refusals_and_a_batch_outweighs_both() -> None:
 
 def test_no_process_has_a_share_of_its_own() -> None:
     program = (
-        "from conformance.sharding import *; from cases import plan; import zlib\n"
+        "from conformance.shards.share import *; from cases import plan; import zlib\n"
         "works = [Work(('b', case.id), case.inputs, case.problem.macs) for case in plan('quick')]\n"
         "print(zlib.crc32(repr(sorted(Shard(2, 3).of(works))).encode()))"
     )
