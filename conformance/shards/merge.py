@@ -21,7 +21,7 @@ from conformance.summary import print_summary
 
 @dataclass(frozen=True)
 class Merged:
-    """What the shards come to: header, case lines and footer, and what a person should know of the merging."""
+    """What the shards come to: header, case lines and footer, and what a person should know of the joining."""
 
     header: Line
     lines: tuple[Line, ...]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_reports import Command
 
-from cases import PROFILES
+from cases import PROFILES, Case, parse_case
 from conformance.errors import UsageError
 from conformance.records import read_report
 from conformance.request import Request
@@ -29,7 +29,7 @@ works = st.lists(
         lambda name, inputs, cost: Work(("b", f"gemm/{name}"), f"inputs-{inputs}", cost),
         st.integers(0, 99),
         st.integers(0, 30),
-        st.floats(0.1, 1e6),
+        st.sampled_from((0.1, 0.2, 0.3, 0.7, 1e6)),
     ),
     unique_by=lambda work: work.key,
     max_size=60,
@@ -63,6 +63,12 @@ def test_every_profile_is_shared_out_evenly(profile: str) -> None:
     assert len(homes) == len({inputs for inputs, _ in homes})
     work = [sum(work.cost for work in plan if work.key in share) for share in shares]
     assert max(work) <= 1.3 * sum(work) / 5
+
+
+def test_the_order_in_which_costs_are_added_does_not_count() -> None:
+    plan = [Work(("b", str(cost)), inputs, cost) for inputs, cost in (("z", 0.1), ("z", 0.2), ("z", 0.3), ("a", 0.6))]
+
+    assert Shard(1, 2).of(plan) == Shard(1, 2).of(plan[::-1])
 
 
 def opened(profile: str, **more: Any) -> Session:
@@ -133,6 +139,27 @@ def test_a_share_says_so_and_leaves_the_rest_alone(pytester: pytest.Pytester) ->
         False,
         "CONFORMS (shard 1/1: not the whole profile): 1 passed",
     )
+
+
+def test_not_even_one_share_of_one_is_complete(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(profile: str) -> tuple[Case, ...]:
+        return (parse_case(SMALL),)
+
+    monkeypatch.setattr("conformance.request.plan", small)
+    complete = {}
+    for shard in ([], ["--conformance-shard=1/1"]):
+        run(pytester, "--conformance-profile=quick", *shard)
+        *_, footer = read_report(pytester.path / "out")
+        complete[len(shard)] = footer and footer["complete"]
+
+    assert complete == {0: True, 1: False}
+
+
+def test_without_a_share_nothing_selected_is_no_session(pytester: pytest.Pytester) -> None:
+    result = run(pytester, f"--conformance-case={SMALL}", "-k", "nothing")
+
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert (pytester.path / "out" / "report.jsonl").read_text() == ""
 
 
 @pytest.mark.parametrize("arguments", [("--conformance-shard=2/2",), ("--conformance-shard=1/2", "-k", "nothing")])
