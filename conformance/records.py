@@ -92,6 +92,11 @@ class BadReportError(UsageError):
     """A report that cannot be read: the message names the file and what is wrong with it."""
 
 
+def lies_in(report: Path, folder: Path) -> bool:
+    """Whether ``report``, a file or the folder that it lies in, is what a run that reports to ``folder`` replaces."""
+    return (report / FILE if report.is_dir() else report).resolve() == (folder / FILE).resolve()
+
+
 def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:
     """Header, case lines and footer of the report ``path``: the file, or the folder that it lies in.
 

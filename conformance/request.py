@@ -11,6 +11,7 @@ from cases.plan import GENERATED, model_cases
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
 from conformance.probe import PATHS
+from conformance.records import lies_in
 from conformance.shards.share import Shard
 
 
@@ -53,6 +54,10 @@ class Request:
             raise UsageError("--tp cuts the layers of a model: name its configuration with --model CONFIG_JSON")
         if self.examples is not None and self.examples < 0:
             raise UsageError(f"--examples must not be negative, got {self.examples}")
+        if self.baseline and self.report and lies_in(self.baseline, self.report):
+            raise UsageError(
+                f"the report of this run would replace the baseline {str(self.baseline)!r}: keep it elsewhere"
+            )
         self.chosen_cases()
 
     def chosen_cases(self) -> tuple[Case, ...]:

@@ -13,7 +13,7 @@ from conformance.ci.announce import announce
 from conformance.ci.junit import write_junit
 from conformance.conclude import BROKEN, INCONCLUSIVE, WRONG, Conclusion, conclude, conclusion_of
 from conformance.errors import UsageError
-from conformance.records import FILE, Line, ReportWriter, footer, plan_of
+from conformance.records import FILE, Line, ReportWriter, footer, lies_in, plan_of
 from conformance.shards.part import MAY_DIFFER, Part, check_agreement, join
 from conformance.shards.share import Key
 from conformance.summary import print_summary
@@ -41,7 +41,7 @@ def merge(paths: Sequence[Path], folder: Path) -> Merged:
     """Join the shards ``paths``, for ``folder``. Raises UsageError where they do not belong together."""
     parts = sorted((Part.read(path) for path in paths), key=lambda part: part.shard.index)
     for part in parts:
-        if (part.path / FILE if part.path.is_dir() else part.path).resolve() == (folder / FILE).resolve():
+        if lies_in(part.path, folder):
             raise UsageError(f"the folder {str(folder)!r} holds one of the shards: name another with --report")
         check_agreement(parts[0], part)
     lines, notes = join(parts)

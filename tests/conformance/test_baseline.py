@@ -145,6 +145,16 @@ def test_a_failure_that_was_expected_is_still_one(tmp_path: Path, command: Comma
     assert (code, "NO REGRESSION: 1 still wrong" in out) == (1, True)
 
 
+def test_a_baseline_is_not_overwritten(tmp_path: Path, command: Command) -> None:
+    judge(command, tmp_path)
+    kept = read_report(tmp_path)
+
+    for path in (tmp_path, tmp_path / "report.jsonl"):
+        code, out, err = judge(command, tmp_path, "--baseline", path)
+        assert (code, out, len(err.splitlines()), "keep it elsewhere" in err) == (2, "", 1, True)
+    assert read_report(tmp_path) == kept
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"kind": "case"}\n'])
 def test_a_bad_baseline_is_found_before_anything_runs(text: str, tmp_path: Path, command: Command) -> None:
     bad = tmp_path / "kept.jsonl"

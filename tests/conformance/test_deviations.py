@@ -326,7 +326,7 @@ class TestRunning:
         done, lines = run(tmp_path, *self.WRONG)
 
         assert done.returncode == 0, done.stdout
-        assert "CONFORMS: 1 known-deviation" in done.stdout
+        assert "CONFORMS (selection of 1 case: not the whole profile): 1 known-deviation" in done.stdout
         assert "known-deviation" in done.stdout.split("CONFORMS")[0]
         assert (lines[1]["verdict"], lines[1]["deviation"]) == ("known-deviation", "next-scale")
         assert lines[1]["reason"] == "wrong-values"
@@ -366,7 +366,7 @@ class TestRunning:
             "unsupported",
             "quarantined by next-scale: the product is wrong",
         )
-        assert "CONFORMS: 1 known-deviation" in asked.stdout
+        assert "CONFORMS (selection of 1 case: not the whole profile): 1 known-deviation" in asked.stdout
 
     def test_quarantine_owes_nothing(self) -> None:
         machine = Machine(Platform("cpu", "", torch.__version__))
