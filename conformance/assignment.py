@@ -11,9 +11,15 @@ from conformance.backends.protocol import Backend
 from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
 from conformance.contract.rules import promise_of_rule
 from conformance.probe import Platform
+from conformance.shards.share import Work
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90
+
+MACS_AT_ONCE = 1e7
+"""Multiply-accumulates that take as long as the rest of a case: measured for the emulated SM90 on two CPU cores."""
+REFUSED = 0.2
+"""How long a refusal takes, beside a small product; measured there, too."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,12 @@ class Assignment:
     def of(cls, case: Case, backend: Backend, platform: Platform) -> Assignment:
         """The assignment with its promise: the contract's for torch's own APIs, the backend's word for others."""
         return cls(case, backend, platform, _promise(case, backend, platform))
+
+    @property
+    def work(self) -> Work:
+        """Itself as a piece of the plan. A refusal takes a fraction of a small product, a large one its multiples."""
+        cost = 1 + self.case.problem.macs / MACS_AT_ONCE if self.computes else REFUSED
+        return Work((self.backend.name, self.case.id), self.case.inputs, cost)
 
     @property
     def claim(self) -> Claim | None:

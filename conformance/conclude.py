@@ -26,12 +26,19 @@ class Conclusion:
 
 
 def conclude(
-    lines: Sequence[Line], *, require: Sequence[str] = (), owing: Sequence[str] = (), part: str = "", broke: str = ""
+    lines: Sequence[Line],
+    *,
+    require: Sequence[str] = (),
+    owing: Sequence[str] = (),
+    part: str = "",
+    is_shard: bool = False,
+    broke: str = "",
 ) -> Conclusion:
     """The conclusion from the ``case`` lines of a session. Only a session without any open question is green.
 
     ``owing`` are known deviations that have to have been seen: those of this machine, if the plan was complete.
-    ``part`` says what was judged where that was not the whole profile, so that nobody takes it for the whole.
+    ``part`` says what was judged where that was not the whole profile, so that nobody takes it for the whole. Of a
+    shard, nobody asks whether it computed a product, or has a case at all: that is for the whole plan to answer.
     ``broke`` is what happened to the harness outside of any case.
     """
     counts = Counter(line["verdict"] for line in lines)
@@ -42,13 +49,18 @@ def conclude(
         return Conclusion(BROKEN, f"BROKEN: {broke}")
     if counts["error"]:
         return Conclusion(BROKEN, f"BROKEN: the harness itself failed on {counts['error']} of {len(lines)} cases")
-    doubt = _doubt(lines, counts, require)
+    doubt = _doubt(lines, counts, require, is_shard)
     if doubt:
         return Conclusion(INCONCLUSIVE, f"INCONCLUSIVE: {doubt}")
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
     head = f"CONFORMS ({part}: not the whole profile)" if part else "CONFORMS"
     return Conclusion(CONFORMS, f"{head}: {_listed(counts)}{noted}{told_scales(lines)}{_changed(lines)}")
+
+
+def worst(*codes: int) -> int:
+    """The exit code of several findings: what is wrong is certain, whatever else broke or stayed open."""
+    return next(code for code in (WRONG, BROKEN, INCONCLUSIVE, CONFORMS) if code in codes)
 
 
 def conclusion_of(header: Line, lines: Sequence[Line], footer: Line | None) -> Conclusion:
@@ -96,15 +108,17 @@ def _all(count: int) -> str:
     return f"all {count} cases pass" if count > 1 else "the one case passes"
 
 
-def _doubt(lines: Sequence[Line], counts: Counter[str], require: Sequence[str]) -> str:
+def _doubt(lines: Sequence[Line], counts: Counter[str], require: Sequence[str], is_shard: bool) -> str:
     if not lines:
-        return "no case was selected"
+        return "" if is_shard else "no case was selected"
     cut = _cut_short(lines, counts)
     if cut:
         return cut[0]
     lacking = missing(require, lines)
     if lacking:
         return f"required but not exercised here: {', '.join(lacking)}"
+    if is_shard:
+        return ""
     if not require and not any(line.get("computed") for line in lines):
         return f"no product was computed; {REMEDY}"
     blocks = [line for line in lines if scales_of(line) == BLOCKS]
@@ -119,4 +133,4 @@ def _cut_short(lines: Sequence[Line], counts: Counter[str]) -> list[str]:
 
 
 def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) or "it has no case"

@@ -46,6 +46,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "plan": dict,
         "shard": str,
         "selected": bool,
+        "owing": list,
     },
     "case": {
         "detail": str,
@@ -70,7 +71,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "fault": str,
         "finding": str,
     },
-    "footer": {"conclusion": str, "computed": int},
+    "footer": {"conclusion": str, "computed": int, "baseline": dict, "missing": list},
 }
 """Members that readers use where they are."""
 
@@ -79,6 +80,8 @@ WITHIN: Mapping[tuple[str, str], type] = {
     ("header", "command"): str,
     ("header", "require"): str,
     ("header", "specs"): str,
+    ("header", "owing"): str,
+    ("footer", "missing"): str,
     ("footer", "counts"): int,
 }
 """What each value of an object, or each item of an array, is."""

@@ -16,6 +16,7 @@ from conformance.backends.protocol import Backend
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
 from conformance.probe import Platform
+from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
 
 
@@ -31,6 +32,11 @@ class Drawing:
     def computes(self) -> bool:
         """Whether the backend computes products here at all: what only refuses has nothing to generate for."""
         return Assignment.of(EXAMPLE, self.backend, self.platform).computes
+
+    @property
+    def work(self) -> Work:
+        """Itself as a piece of the plan; its inputs are its own."""
+        return Work((self.backend.name, self.batch.id), self.batch.id, float(EXAMPLES))
 
 
 class _WrongError(Exception):

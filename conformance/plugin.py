@@ -62,6 +62,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--conformance-quarantined", action="store_true", help="run what could harm the device, too")
     group.addoption("--conformance-examples", type=int, metavar="COUNT", help="generated cases")
+    group.addoption("--conformance-shard", metavar="I/N", help="share I of N of the plan; `conformance merge` joins")
+    group.addoption("--conformance-baseline", type=Path, metavar="FILE", help="report to compare this run with")
 
 
 def request_of(config: pytest.Config) -> Request:
@@ -70,6 +72,7 @@ def request_of(config: pytest.Config) -> Request:
 
     claim_siblings()
     from conformance.request import Request
+    from conformance.shards.share import Shard
 
     option = config.option
     return Request(
@@ -85,6 +88,8 @@ def request_of(config: pytest.Config) -> Request:
         examples=option.conformance_examples,
         deviations=tuple(option.conformance_deviations),
         quarantined=option.conformance_quarantined,
+        shard=Shard.parse(option.conformance_shard) if option.conformance_shard else None,
+        baseline=option.conformance_baseline,
     )
 
 
@@ -152,13 +157,16 @@ def _open_report(config: pytest.Config) -> None:
     from conformance.reporting import Reporter
 
     option = config.option
+    chosen = (option.conformance_case, option.conformance_model, option.keyword, option.markexpr)
     try:
         reporter = Reporter(
             lambda: session_of(config),
-            config.hook,
+            config.pluginmanager,
             folder=option.conformance_report,
             require=tuple(option.conformance_require),
-            selected=bool(option.conformance_case or option.conformance_model),
+            selected=any(chosen),
+            shard=option.conformance_shard,
+            baseline=option.conformance_baseline,
         )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None

@@ -15,8 +15,8 @@ from conformance.errors import UsageError
 from conformance.form import SCHEMA_VERSION, complaint
 from conformance.report_file import FILE, BadReportError, find_report, parse_report
 
-PAGE = "report.html"
-"""What the report says, for people; made beside it when the run ends."""
+PAGE, JUNIT = "report.html", "junit.xml"
+"""What the report says, for people and for services that run jobs; made beside it when the run ends."""
 Line = dict[str, Any]
 
 
@@ -27,14 +27,15 @@ class ReportLostError(Exception):
 class ReportWriter:
     """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written.
 
-    The page of an earlier run goes at once: beside a run that is killed it would be taken for that run's.
+    What an earlier run left beside it goes at once: beside a run that is killed it would be taken for that run's.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / PAGE).unlink(missing_ok=True)
+            for name in (PAGE, JUNIT):
+                (folder / name).unlink(missing_ok=True)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise UsageError(
@@ -83,13 +84,27 @@ def counts_of(cases: Iterable[Line]) -> dict[str, int]:
 
 def digest(cases: Iterable[Line]) -> str:
     """16 hex digits over ids, input bytes, verdicts and a deterministic backend's output bits; not order, not times."""
-    rows = sorted("|".join(_digested(line)) for line in cases)
-    return hashlib.blake2b("\n".join(rows).encode(), digest_size=8).hexdigest()
+    return _hex(sorted("|".join(_digested(line)) for line in cases))
+
+
+def plan_of(keys: Iterable[tuple[str, str]]) -> Line:
+    """What the header says of a plan: how many (backend, id) there are, and 16 hex digits over them in any order."""
+    names = sorted("|".join(key) for key in keys)
+    return {"cases": len(names), "digest": _hex(names)}
+
+
+def _hex(rows: Iterable[str]) -> str:
+    return hashlib.blake2b("\n".join(rows).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _digested(line: Line) -> list[str]:
     keys = ["backend", "id", "input_digest", "verdict", "reason"]
     return [str(line.get(key, "")) for key in keys + (["output_digest"] if line.get("deterministic", True) else [])]
+
+
+def lies_in(report: Path, folder: Path) -> bool:
+    """Whether ``report``, a file or the folder that it lies in, is what a run that reports to ``folder`` replaces."""
+    return (report / FILE if report.is_dir() else report).resolve() == (folder / FILE).resolve()
 
 
 def read_report(path: Path) -> tuple[Line, list[Line], Line | None]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import stat
+import zlib
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,7 +50,9 @@ def parse_report(path: Path) -> list[Any]:
     where it is no JSON. Raises BadReportError for everything else that is none.
     """
     try:
-        *whole, last = path.read_bytes().split(b"\n")
+        *whole, last = _unpacked(path).split(b"\n")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadReportError(f"the report {str(path)!r} is damaged: {error}") from error
     except OSError as error:
         raise _unreadable(path, error) from error
     lines = [_parse(text, f"line {number} of the report {str(path)!r}") for number, text in enumerate(whole, 1)]
@@ -60,6 +64,12 @@ def parse_report(path: Path) -> list[Any]:
     if not lines:
         raise BadReportError(f"the report {str(path)!r} is empty: its run did not get as far as a header line")
     return lines
+
+
+def _unpacked(path: Path) -> bytes:
+    """What ``path`` holds; one that was kept as ``.gz`` is unpacked."""
+    packed = path.read_bytes()
+    return gzip.decompress(packed) if path.suffix == ".gz" else packed
 
 
 def _parse(text: bytes, where: str) -> Any:

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance import __version__
-from conformance.conclude import CONFORMS, INCONCLUSIVE, Conclusion, conclude
+from conformance.baseline import Baseline
+from conformance.beside import put_beside
+from conformance.conclude import CONFORMS, INCONCLUSIVE, Conclusion, conclude, worst
+from conformance.diff.result import Diff
+from conformance.diff.sides import Side
 from conformance.endings import say, what_broke
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
 from conformance.probe import driver_version
-from conformance.records import PAGE, Line, ReportLostError, ReportWriter, footer, header
+from conformance.records import Line, ReportLostError, ReportWriter, footer, header, plan_of
 
 if TYPE_CHECKING:
-    import pluggy
-
     from conformance.session import Session
 
 
@@ -30,16 +32,22 @@ class Reporter:
     def __init__(
         self,
         session: Callable[[], Session],
-        hook: pluggy.HookRelay,
+        plugins: pytest.PytestPluginManager,
         *,
         folder: Path | None,
         require: tuple[str, ...],
         selected: bool,
+        shard: str | None = None,
+        baseline: Path | None = None,
     ) -> None:
         self._session = session
-        self._hook = hook
+        self._plugins = plugins
         self._require = require
         self._selected = selected
+        self._shard = shard
+        # Read before anything runs: a file that is no report is found now.
+        self._baseline = Baseline.read(baseline) if baseline else None
+        self._against: Diff | None = None
         self._writer = ReportWriter(folder) if folder else None
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
@@ -62,10 +70,13 @@ class Reporter:
         if keys and not self._planned:
             self._planned = dict.fromkeys(keys)
             self._keep(self._head())
-            self._hook.pytest_conformance_planned(keys=keys)
+            self._draw(None)
+            self._plugins.hook.pytest_conformance_planned(keys=keys)
 
     def _head(self) -> Line:
-        self._header = header(about(self._session()))
+        session = self._session()
+        self._selected = self._selected or self._planned.keys() != session.share
+        self._header = header({**about(session), "selected": self._selected})
         return self._header
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -79,7 +90,7 @@ class Reporter:
         if line is not None:
             self._lines[key] = line
             self._keep(line)
-            self._hook.pytest_conformance_judged(line=line)
+            self._plugins.hook.pytest_conformance_judged(line=line)
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the harness broke outside of any case, so that the footer says it."""
@@ -91,19 +102,29 @@ class Reporter:
 
         Before the workers are waited for: whoever ended the session may not give it the time.
         """
-        if not self._planned and not self._require:
+        if not self._planned and not self._require and not self._has_no_share(session):
             return
         unrun = [bare(key, "not-run", "", "the session ended first") for key in self._planned if key not in self._lines]
         self._lines.update({(line["backend"], line["id"]): line for line in unrun})
-        ending = [] if self._header else [self._head()]
-        complete = self._is_complete()
-        ending += [*unrun, footer(self._lines.values(), complete=complete, conclusion=self.conclusion())]
-        for line in ending:
+        head = [] if self._header else [self._head()]
+        ending = self._ending()
+        for line in (*head, *unrun, ending):
             self._write(line)
-        if self._writer and not self._lost:
-            _draw_page(self._writer.path, session.config)
-        if session.exitstatus == 0:
-            session.exitstatus = self.conclusion().code
+        self._draw(ending)
+        if session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = worst(ending["exit_code"], self._against.code if self._against else CONFORMS)
+
+    def _has_no_share(self, session: pytest.Session) -> bool:
+        """Whether nothing was collected because this is a shard that nothing fell to, or nothing that was selected."""
+        return self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def _ending(self) -> Line:
+        ending = footer(self._lines.values(), complete=self._is_complete(), conclusion=self.conclusion())
+        if self._baseline:
+            self._against = self._baseline.compared(Side(self._header, self._lines, ending))
+        if self._against:
+            ending["baseline"] = {"exit_code": self._against.code, "conclusion": self._against.sentence}
+        return ending
 
     def pytest_unconfigure(self) -> None:
         """Close the report."""
@@ -112,34 +133,57 @@ class Reporter:
 
     def conclusion(self) -> Conclusion:
         """What the session comes to."""
-        complete = self._is_complete()
-        owing = self._session().ledger.owing(self._header["backends"]) if complete else ()
-        part = "" if complete else f"selection of {len(self._lines)} case{'s' * (len(self._lines) != 1)}"
-        lines = list(self._lines.values())
-        found = conclude(lines, require=self._require, owing=owing, part=part, broke=self._broke)
+        found = conclude(
+            list(self._lines.values()),
+            require=self._require,
+            owing=self._header["owing"] if self._is_complete() else (),
+            part=self._part(),
+            is_shard=self._shard is not None,
+            broke=self._broke,
+        )
         if self._lost and found.code == CONFORMS:
             return Conclusion(INCONCLUSIVE, "INCONCLUSIVE: what was judged could not be recorded to its end")
         return found
 
+    def _part(self) -> str:
+        if self._shard is not None:
+            return f"shard {self._shard}"
+        return "" if self._is_complete() else f"selection of {len(self._lines)} case{'s' * (len(self._lines) != 1)}"
+
     def _is_complete(self) -> bool:
         """Whether all that the profile plans was carried out; a selection of cases is partial by nature."""
-        if self._selected or any(line["verdict"] == "not-run" for line in self._lines.values()):
+        if self._selected or self._shard or any(line["verdict"] == "not-run" for line in self._lines.values()):
             return False
-        session = self._session()
-        everything = {(a.backend.name, a.case.id) for a in session.assignments}
-        everything |= {(d.backend.name, d.batch.id) for d in session.drawings}
-        return set(self._lines) == everything
+        return self._lines.keys() == self._session().planned
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the verdict table under pytest's own output."""
         if not self._lines or terminalreporter.no_summary:
             return
+        from conformance.ci.announce import announce
+        from conformance.diff.tables import render
         from conformance.summary import print_summary
         from conformance.terminal import console_on
 
         terminalreporter.section("conformance")
         console = console_on(terminalreporter._tw._file, no_color=not terminalreporter.hasmarkup)
-        print_summary(console, self._header, list(self._lines.values()), conclusion=self.conclusion())
+        lines, conclusion = list(self._lines.values()), self.conclusion()
+        print_summary(console, self._header, lines, conclusion=conclusion)
+        if self._against:
+            terminalreporter.section("conformance against the baseline")
+            render(self._against, console)
+        announce(self._header, lines, conclusion, self._against)
+
+    def _draw(self, ending: Line | None) -> None:
+        """Say the same for people and for services; until the ``ending`` is known, that there is none."""
+        if self._writer and not self._lost:
+            lines = list(self._lines.values()) if ending else []
+            complaints = put_beside(self._writer.path.parent, self._header, lines, ending)
+            # Where pytest captures all output, a line to stderr would be lost.
+            capture = self._plugins.getplugin("capturemanager") if complaints else None
+            with capture.global_and_fixture_disabled() if capture else nullcontext():
+                for each in complaints:
+                    say(each)
 
     def _keep(self, line: Line) -> None:
         """Write ``line``, and end a session that would go on without a record."""
@@ -155,20 +199,6 @@ class Reporter:
             self._lost = True
             say(f"INCONCLUSIVE: {error}")
         return not self._lost
-
-
-def _draw_page(report: Path, config: pytest.Config) -> None:
-    """Make the page beside ``report``. It repeats what stands there, so that without it the verdict is the same."""
-    from conformance.html.page import write_page
-
-    try:
-        write_page(report, report.with_name(PAGE))
-    except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        # Where pytest captures all output, a line to stderr would be lost.
-        capture = config.pluginmanager.getplugin("capturemanager")
-        with capture.global_and_fixture_disabled() if capture else nullcontext():
-            sys.stderr.write(f"\nconformance: {PAGE} was not made, and the verdict stands without it: {said}\n")
 
 
 def about(session: Session) -> dict[str, Any]:
@@ -190,5 +220,8 @@ def about(session: Session) -> dict[str, Any]:
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),
+        "plan": plan_of(session.planned),
+        "owing": list(session.ledger.owing(backend.name for backend in session.backends)),
+        **({"shard": str(request.shard)} if request.shard else {}),
         "command": ["conformance", *sys.argv[1:]],
     }

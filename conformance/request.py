@@ -11,6 +11,8 @@ from cases.plan import GENERATED, model_cases
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
 from conformance.probe import PATHS
+from conformance.records import lies_in
+from conformance.shards.share import Shard
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Request:
     """Backends, device, profile or single cases, seed, report folder and required paths of one session.
 
     ``deviations`` are ledgers beside the shipped one; ``quarantined`` asks for the cases that could harm the device.
+    ``shard`` is the share of the plan that is to be run, all of it where it is None, ``baseline`` a report to compare
+    with.
     """
 
     backends: tuple[str, ...] = ()
@@ -32,6 +36,8 @@ class Request:
     examples: int | None = None
     deviations: tuple[Path, ...] = ()
     quarantined: bool = False
+    shard: Shard | None = None
+    baseline: Path | None = None
 
     def check(self) -> None:
         """Raise UsageError for the first part that names nothing there is."""
@@ -48,6 +54,10 @@ class Request:
             raise UsageError("--tp cuts the layers of a model: name its configuration with --model CONFIG_JSON")
         if self.examples is not None and self.examples < 0:
             raise UsageError(f"--examples must not be negative, got {self.examples}")
+        if self.baseline and self.report and lies_in(self.baseline, self.report):
+            raise UsageError(
+                f"the report of this run would replace the baseline {str(self.baseline)!r}: keep it elsewhere"
+            )
         self.chosen_cases()
 
     def chosen_cases(self) -> tuple[Case, ...]:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.conclude import BROKEN, CONFORMS, INCONCLUSIVE, MISUSED
+from conformance.baseline import Baseline
+from conformance.ci.announce import announce
+from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED, conclusion_of, worst
+from conformance.diff.sides import Side
+from conformance.diff.tables import render
 from conformance.endings import Endings, interruptible, say
 from conformance.errors import UsageError
 from conformance.progress import Progress
-from conformance.records import ReportWriter, read_report
+from conformance.records import ReportWriter
 from conformance.report_file import FILE, BadReportError
 from conformance.request import Request
 from conformance.show import tell
@@ -25,6 +29,7 @@ DEFAULT_REPORT = Path("conformance-report")
 def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> int:
     """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request."""
     folder = request.report or DEFAULT_REPORT
+    baseline = Baseline.read(request.baseline) if request.baseline else None
     _check_workers(workers)
     status: int = pytest.ExitCode.INTERRUPTED
     endings, opened = Endings(), False
@@ -46,7 +51,11 @@ def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> 
             raise
         except Exception as error:  # what pytest does not shield is the end of a session
             endings.hear(error)
-        return _conclude(folder, endings) if opened and not _is_empty(folder) else _without_report(status, endings)
+        return (
+            _conclude(folder, endings, baseline)
+            if opened and not _is_empty(folder)
+            else _without_report(status, endings)
+        )
 
 
 def _check_workers(workers: str | None) -> None:
@@ -60,7 +69,6 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    arguments += [f"--junitxml={folder / 'junit.xml'}"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
     arguments += [f"--conformance-require={name}" for name in request.require]
     arguments += [f"--conformance-case={case}" for case in request.cases]
@@ -72,6 +80,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-deviations={path}" for path in request.deviations]
     arguments += ["--conformance-quarantined"] if request.quarantined else []
     arguments += [] if request.examples is None else [f"--conformance-examples={request.examples}"]
+    arguments += [f"--conformance-shard={request.shard}"] if request.shard else []
+    arguments += [f"--conformance-baseline={request.baseline}"] if request.baseline else []
     arguments += ["-k", keyword] if keyword else []
     arguments += ["-n", workers] if workers else []
     return arguments
@@ -99,13 +109,22 @@ def _without_report(status: int, endings: Endings) -> int:
     return INCONCLUSIVE
 
 
-def _conclude(folder: Path, endings: Endings) -> int:
+def _conclude(folder: Path, endings: Endings, baseline: Baseline | None) -> int:
+    """Print what the report in ``folder`` comes to, and its comparison with the ``baseline``; returns the exit code."""
     try:
-        header, lines, footer = read_report(folder)
+        side = Side.read(folder)
     except BadReportError as error:  # its writer was asked for nothing wrong, so this is no misuse
         say(f"INCONCLUSIVE: {error}")
         return INCONCLUSIVE
-    code = tell(header, lines, footer, where=folder / FILE)
+    lines = list(side.lines.values())
+    codes = [tell(side.header, lines, side.footer, where=folder / FILE)]
+    against = baseline.compared(side) if baseline else None
+    if baseline and against:
+        sys.stdout.write(f"\nagainst the baseline {baseline.path}:\n")
+        render(against)
+        codes.append(against.code)
+    announce(side.header, lines, conclusion_of(side.header, lines, side.footer), against)
     if endings.broke:
         say(f"BROKEN: {endings.broke}")
-    return BROKEN if endings.broke and code in (CONFORMS, INCONCLUSIVE) else code
+        codes.append(BROKEN)
+    return worst(*codes)

@@ -18,6 +18,7 @@ from conformance.deviations.ledger import Ledger
 from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
+from conformance.shards.share import Key, Work
 
 if TYPE_CHECKING:
     import torch
@@ -88,6 +89,31 @@ class Session:
             for backend in self.backends
         )
         return tuple(drawing for drawing in drawings if self.request.cases or drawing.computes)
+
+    @cached_property
+    def planned(self) -> frozenset[Key]:
+        """(backend, id) of everything that was asked for, before any share of it is taken."""
+        return frozenset(work.key for work in self._work())
+
+    @cached_property
+    def share(self) -> frozenset[Key]:
+        """(backend, id) of what is to be run here."""
+        shard = self.request.shard
+        return shard.of(self._work()) if shard else self.planned
+
+    @property
+    def shared_assignments(self) -> tuple[Assignment, ...]:
+        """The `assignments` that are to be run here."""
+        return tuple(piece for piece in self.assignments if piece.work.key in self.share)
+
+    @property
+    def shared_drawings(self) -> tuple[Drawing, ...]:
+        """The `drawings` that are to be run here."""
+        return tuple(piece for piece in self.drawings if piece.work.key in self.share)
+
+    def _work(self) -> Iterator[Work]:
+        yield from (assignment.work for assignment in self.assignments)
+        yield from (drawing.work for drawing in self.drawings)
 
 
 def _has_sense(assignment: Assignment) -> bool:

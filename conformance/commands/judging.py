@@ -12,6 +12,7 @@ import typer
 from conformance.commands.app import app, put
 from conformance.commands.options import (
     Backends,
+    BaselineFile,
     Cases,
     Deviations,
     Device,
@@ -26,6 +27,7 @@ from conformance.commands.options import (
     Report,
     Require,
     Seed,
+    ShardOf,
     Torch,
     Workers,
 )
@@ -48,13 +50,17 @@ def run(
     examples: Examples = None,
     deviations: Deviations = None,
     quarantined: Quarantined = False,
+    shard: ShardOf = None,
+    baseline: BaselineFile = None,
 ) -> None:
     """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
     from conformance.request import Request
     from conformance.runner import run_suite
+    from conformance.shards.share import Shard
 
     chosen: dict[str, Any] = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
     chosen |= {"deviations": tuple(deviations or ()), "quarantined": quarantined}
+    chosen |= {"shard": Shard.parse(shard) if shard is not None else None, "baseline": baseline}
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
     raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
 

@@ -46,6 +46,14 @@ On = Annotated[
     typer.Option("--on", metavar="KIND/ARCH", help="Describe that platform (cuda/sm90) instead of this machine's."),
 ]
 Torch = Annotated[Optional[str], typer.Option("--torch", metavar="VERSION", help="Describe that torch, not this one.")]  # noqa: UP045
+ShardOf = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--shard", metavar="I/N", help="Run share I of N of the plan; `conformance merge` joins the reports."),
+]
+BaselineFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--baseline", metavar="FILE", help="A report kept from before: what became worse since fails, too."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 

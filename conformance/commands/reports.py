@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from conformance.commands.app import app, put
-from conformance.commands.options import Backends, Device, Json, Seed
+from conformance.commands.options import Backends, Device, Json, Report, Seed
 from conformance.errors import UsageError
 
 
@@ -55,6 +55,7 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Compare two reports. Exit code: 0 no regression, 1 a regression or lost coverage, 2 misused, 4 incomparable."""
+    from conformance.ci.announce import announce_diff
     from conformance.diff import markdown as comment
     from conformance.diff.result import between, document
     from conformance.diff.sides import Side, paired
@@ -74,7 +75,20 @@ def diff(
         sys.stdout.write(comment.render(found))
     else:
         render(found)
+    announce_diff(found)
     raise typer.Exit(found.code)
+
+
+@app.command()
+def merge(
+    reports: Annotated[list[Path], typer.Argument(metavar="REPORT...", help="The reports of all shards of one run.")],
+    report: Report = Path("conformance-report"),
+) -> None:
+    """Join the reports of shards. Exit code: that of the whole run, 4 where a shard is missing or incomplete."""
+    from conformance.shards.merge import merge as merge_reports
+    from conformance.shards.merge import tell
+
+    raise typer.Exit(tell(merge_reports(reports, report), report))
 
 
 @app.command()

@@ -77,6 +77,8 @@ def _reasons(old: Side, new: Side) -> Iterator[str]:
     for name, side in (("OLD", old), ("NEW", new)):
         if side.footer is None:
             yield f"{name} is incomplete: it has no footer, so its run did not come to its end"
+        elif side.footer.get("missing"):
+            yield f"{name} is incomplete: {', '.join(map(str, side.footer['missing']))}"
     seeds = [side.header["seed"] for side in (old, new)]
     if seeds[0] != seeds[1]:
         yield f"OLD has seed {seeds[0]} and NEW has seed {seeds[1]}, so that the inputs differ"

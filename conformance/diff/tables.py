@@ -19,9 +19,9 @@ GROUPS = 60
 """Groups that are shown; --json has every case."""
 
 
-def render(found: Diff) -> None:
+def render(found: Diff, console: Console | None = None) -> None:
     """Print what differs between the runs, the groups of equal changes, and the line for a chat message."""
-    console = Console(file=sys.stdout)
+    console = console or Console(file=sys.stdout)
     if found.runs:
         console.print(_runs(found))
     groups = found.groups

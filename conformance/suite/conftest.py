@@ -21,10 +21,10 @@ PLANNED = {"assignment": Assignment, "drawing": Drawing}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise a test over the planned cases."""
     if "assignment" in metafunc.fixturenames:
-        assignments = session_of(metafunc.config).assignments
+        assignments = session_of(metafunc.config).shared_assignments
         metafunc.parametrize("assignment", [_item(a) for a in assignments], scope="function")
     if "drawing" in metafunc.fixturenames:
-        drawings = session_of(metafunc.config).drawings
+        drawings = session_of(metafunc.config).shared_drawings
         metafunc.parametrize("drawing", [_batch(d) for d in drawings], scope="function")
 
 

@@ -258,6 +258,7 @@ def test_what_describes_nothing_is_one_sentence(arguments: tuple[str, ...], said
         "import cases",
         "import conformance.cli",
         "import conformance.html.page, conformance.html.comparison, jinja2",
+        "import conformance.shards.merge, conformance.baseline, conformance.diff.tables",
         "from conformance.cli import app\nfrom typer.testing import CliRunner\nCliRunner().invoke(app, ['--help'])",
     ],
 )

@@ -137,6 +137,20 @@ def test_an_incomplete_old_and_reports_without_a_common_case_prove_nothing(tmp_p
     assert "no case is in both" in diff(write(tmp_path / "other", line("passed")), whole).sentence
 
 
+def test_a_doubt_comes_before_a_regression(tmp_path: Path) -> None:
+    regressed = compared(tmp_path, [line("passed")], [FAILED], ended=False)
+
+    assert (regressed.counts, regressed.code) == ({"regressed": 1}, 4)
+    assert regressed.sentence.startswith("INCOMPLETE: NEW is incomplete")
+
+
+def test_a_backend_that_is_no_longer_judged_is_lost_coverage(tmp_path: Path) -> None:
+    found = compared(tmp_path, [line("passed", backend="c")], [], backends={"b": {}})
+
+    assert (found.counts, found.code, found.sentence[:13]) == ({"removed": 1}, 1, "COVERAGE LOST")
+    assert found.differences[0].backend == "c"
+
+
 def test_two_kernels_are_compared_by_id(tmp_path: Path) -> None:
     one = write(tmp_path / "one", line("passed"), backends={"b": {}})
     other = line("failed", reason="raised", backend="c")
@@ -267,6 +281,8 @@ def test_the_schema_says_what_the_code_requires() -> None:
     assert kinds["header"]["properties"]["schema"] == {"const": SCHEMA_VERSION}
     assert kinds["case"]["properties"]["verdict"]["enum"] == list(VERDICTS)
     assert kinds["case"]["then"]["properties"]["reason"]["enum"] == list(get_args(Reason))
+    for kind, optional in OPTIONAL.items():
+        assert kinds[kind]["properties"].keys() == {"kind", *REQUIRED[kind], *optional}
 
 
 def test_diff_needs_no_torch(tmp_path: Path) -> None:

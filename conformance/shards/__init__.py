@@ -1,0 +1,1 @@
+"""A plan shared out over several machines, and their reports joined again."""
