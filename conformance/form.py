@@ -70,6 +70,8 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "where": str,
         "fault": str,
         "finding": str,
+        "picture": dict,
+        "first_wrong": list,
     },
     "footer": {"conclusion": str, "computed": int, "baseline": dict, "missing": list},
 }
@@ -82,6 +84,7 @@ WITHIN: Mapping[tuple[str, str], type] = {
     ("header", "specs"): str,
     ("header", "owing"): str,
     ("footer", "missing"): str,
+    ("case", "first_wrong"): dict,
     ("footer", "counts"): int,
 }
 """What each value of an object, or each item of an array, is."""

@@ -156,7 +156,7 @@ def test_without_a_footer_it_is_incomplete(tmp_path: Path) -> None:
 
         check(root)
         assert [x.tag for x in case_of(root, "conclusion")] == ["error"]
-        assert "did not come to its end" in case_of(root, "conclusion")[0].attrib["message"]
+        assert "the report is incomplete, its run was ended after" in case_of(root, "conclusion")[0].attrib["message"]
 
 
 def test_no_text_breaks_the_document(tmp_path: Path) -> None:
@@ -212,4 +212,4 @@ def test_a_run_that_is_cut_short_says_so(pytester: pytest.Pytester, monkeypatch:
     (said,) = case_of(root, "conclusion")
     assert (said.tag, "cut short, 1 of 1" in said.attrib["message"]) == ("error", True)
     assert len(seen) == 1
-    assert "did not come to its end" in seen[0]
+    assert "the report is incomplete, its run was ended after" in seen[0]

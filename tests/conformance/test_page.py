@@ -113,7 +113,6 @@ def test_a_run_that_was_killed_is_incomplete_first_and_never_green(ended: int, t
         ([case("not-run")], 4, "INCONCLUSIVE", "open"),
         ([wrong()], 0, "CONTRADICTORY", "bad"),
         ([case("not-run")], 0, "CONTRADICTORY", "bad"),
-        ([case("passed")], 9, "BROKEN", "bad"),
     ],
 )
 def test_only_a_run_that_conforms_is_green(lines: list[Line], code: int, word: str, tone: str, tmp_path: Path) -> None:
@@ -342,15 +341,13 @@ def test_the_page_of_an_earlier_run_goes_when_the_next_one_starts(tmp_path: Path
 
 @pytest.mark.parametrize("odd", [None, 3, "text", [1], {"a": 1}])
 def test_members_of_another_form_harm_no_page(odd: Any, tmp_path: Path) -> None:
-    names = ("plan", "specs", "require", "command", "device", "shard", "driver")
-    line = {
-        **wrong(),
-        **dict.fromkeys(("fault", "finding", "where", "shape", "picture", "reproduce", "first_wrong"), odd),
-    }
+    elements = [dict.fromkeys(("row", "column", "actual", "expected", "actual_bits", "expected_bits"), odd)]
+    line = {**wrong(), "picture": dict.fromkeys(("size", "cell", "rows"), odd), "first_wrong": elements}
+    header = {"driver": odd, "plan": {"cases": odd, "digest": odd}}
 
-    unfinished = page_of(tmp_path, line, ended=False, **dict.fromkeys(names, odd))
-    ended = page_of(tmp_path, line, backends={"k": odd}, **dict.fromkeys(names, odd))
+    unfinished = page_of(tmp_path, line, ended=False, **header)
+    ended = page_of(tmp_path, line, backends={"k": {"cublas": odd}}, **header)
 
     assert (">INCOMPLETE" in unfinished, ">WRONG" in ended) == (True, True)
-    lines = [text for text in ended.split("<code>") if text.startswith("conformance run")]
-    assert len(lines) == 1
+    # That of the run, and that of the case.
+    assert sum(text.startswith("conformance run") for text in ended.split("<code>")) == 2

@@ -77,7 +77,7 @@ def test_a_failure_of_the_harness_is_an_error_and_no_verdict_on_the_kernel(pytes
     (line,) = [line for line in report(pytester) if line["kind"] == "case"]
     assert (line["verdict"], "inside the judge" in str(line["detail"])) == ("error", True)
     assert line["check"] == "tagged-integers"
-    result.stdout.re_match_lines([r"native +tagged-integers +1"])
+    result.stdout.re_match_lines([r"cpu · native", r" +tagged-integers +1"])
     assert result.parseoutcomes()["errors"] == 1
     assert report(pytester)[-1]["exit_code"] == 3
 

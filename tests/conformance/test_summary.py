@@ -236,7 +236,7 @@ def test_show_writes_the_page_where_it_is_asked_for(tmp_path: Path, monkeypatch:
     folder, page = write(tmp_path / "report", line("passed")), tmp_path / "page.html"
 
     assert show(monkeypatch, str(folder), "--html", str(page)) == 0
-    assert line("passed")["id"] in page.read_text()
+    assert "CONFORMS" in page.read_text()
 
 
 def test_results_that_cannot_be_printed_are_not_green(tmp_path: Path) -> None:
