@@ -163,6 +163,7 @@ def about(session: Session) -> dict[str, Any]:
         "device": str(session.device),
         "device_name": platform.device_name,
         "backends": {backend.name: backend.describe() for backend in session.backends},
+        "specs": {backend.name: backend.spec for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),

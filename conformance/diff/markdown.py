@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from conformance.diff.kinds import KINDS
 from conformance.diff.result import Diff, Group
-from conformance.diff.tables import plain
 from conformance.markdown import table
+from conformance.plain import plain
 
 GROUPS = 60
 """Groups that the comment shows: hosts limit its length."""

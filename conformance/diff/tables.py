@@ -10,6 +10,7 @@ from rich.table import Column, Table
 
 from conformance.diff.kinds import KINDS
 from conformance.diff.result import Diff, Group, shown
+from conformance.plain import plain
 
 COLOURS = {"fails": "bold red", "look": "yellow", "good": "green"}
 IDS = 2
@@ -65,8 +66,3 @@ def _group(console: Console, group: Group) -> None:
         console.print(f"    {escape(plain(each))}", highlight=False, soft_wrap=True)
     if hidden:
         console.print(f"    ... and {hidden} more", highlight=False)
-
-
-def plain(text: str) -> str:
-    """``text`` on one line, without the control characters by which a report could write on the terminal."""
-    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
