@@ -41,7 +41,8 @@ def _differs(reading: Reading, right: Reading) -> bool:
 
 
 def _bytes(x: Tensor) -> Tensor:
-    return x.contiguous().view(torch.uint8)
+    # Flat first: a tensor with an axis of one is contiguous whatever its last stride, and bytes need that to be 1.
+    return x.reshape(-1).contiguous().view(torch.uint8)
 
 
 def _layouts(right: Reading, memory: Memory) -> Iterator[Suspect]:

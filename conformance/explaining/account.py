@@ -21,12 +21,14 @@ APIS: dict[str, Api] = {"torch-v1": "v1", "torch-v2": "v2"}
 class Account:
     """One ``line`` of a run with its ``header``; ``source`` is the report that it was read from, "" for a rerun.
 
-    ``measured`` is what only a rerun knows, by name: the operands' ranges, among others.
+    A run that did not come to its end is not ``ended``. ``measured`` is what only a rerun knows, by name: the operands'
+    ranges, among others.
     """
 
     header: Line
     line: Line
     source: str = ""
+    ended: bool = True
     measured: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -77,8 +79,8 @@ def accounts_in(path: Path, ids: Sequence[str], backends: Sequence[str] = ()) ->
     cases failed at it. Raises UsageError for a report that cannot be read, and for an id or a backend that is not in
     it, with the nearest one that is.
     """
-    header, lines, _ = read_report(path)
-    everything = [Account(header, line, str(path)) for line in lines]
+    header, lines, footer = read_report(path)
+    everything = [Account(header, line, str(path), footer is not None) for line in lines]
     for name in backends:
         if not any(name in (account.backend, account.spec) for account in everything):
             known = [account.backend for account in everything]

@@ -11,12 +11,11 @@ from conformance.explaining.account import Account
 from conformance.explaining.owed import owed
 from conformance.explaining.question import operands, question
 
-RUN = ("suite", "torch", "path", "device_name", "driver", "runtime", "seed", "profile")
 MACHINE = ("path", "device_name", "torch", "driver")
 
 
 def document(account: Account) -> dict[str, Any]:
-    """Everything that is known of the case; "machine" says where it was seen, "source" from which report that is."""
+    """Everything that is known of the case; "machine" says where it was seen, "source" in which report that is."""
     case = account.case
     asked: Mapping[str, Any] = {}
     if case is not None:
@@ -29,6 +28,7 @@ def document(account: Account) -> dict[str, Any]:
         **account.line,
         "case": account.id,
         "source": account.source,
+        "ended": account.ended,
         "machine": machine(account),
         **asked,
         "known": known(account),

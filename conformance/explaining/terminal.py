@@ -111,7 +111,8 @@ def _came(document: Mapping[str, Any]) -> Pairs:
     machine = dict(document["machine"])
     where = [str(machine.pop(name)) for name in ("path", "device_name") if machine.get(name)]
     yield "on", ", ".join([*where, *(f"{name} {said}" for name, said in machine.items() if name != "call")])
-    yield "from", document["source"] and f"the report {document['source']}"
+    cut = "" if document["ended"] else ", whose run did not come to its end"
+    yield "from", document["source"] and f"the report {document['source']}{cut}"
     yield "verdict", document["verdict"]
     yield "reason", document.get("reason")
     yield "detail", document.get("detail")

@@ -21,7 +21,7 @@ from torch import Tensor
 from cases import FAMILIES, Case, Problem, parse_case, plan
 from cases.operands import build_operands, digest_of
 from cases.rules import RULES
-from conformance.backends.raw import RawCall, raw_call
+from conformance.backends.raw import RawCall, raw_call, raw_v2
 from conformance.contract.row import Api
 from conformance.errors import UsageError
 from conformance.execute import run_case
@@ -350,6 +350,30 @@ def test_without_a_gpu_a_script_for_one_says_so_in_one_sentence() -> None:
     assert done.stdout.startswith("not tried, ")
 
 
+@pytest.mark.parametrize("problem", ["1x128-128x128/m83-n384-k528", "1x128-128x128/m4-n16-k144"])
+@pytest.mark.parametrize("family", ["tagged-integers", "uniform-codes"])
+def test_v2_gets_its_scales_as_it_demands_them(problem: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.nn.functional, "scaled_mm", Hopper().v2)
+
+    assert carry_out(on_cpu(account(f"gemm/{problem}/bf16/{family}/s0", "torch-v2")))[0] == 0
+
+
+@pytest.mark.parametrize("recipe", ["128x128-1x128", "1x128-1x128"])
+def test_v2_gets_scales_of_rows_by_column(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def look(A: Tensor, B: Tensor, scale_a: Tensor, _: object, scale_b: Tensor, *__: object, **___: object) -> Tensor:
+        seen.append(tuple((x.shape, x.stride()) for x in (A, B, scale_a, scale_b)))
+        return torch.zeros(A.shape[0], B.shape[1])
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_mm", look)
+    case = parse_case(f"gemm/{recipe}/m132-n272-k528/bf16/tagged-integers/s0")
+    carry_out(on_cpu(account(case.id, "torch-v2")))
+    raw = raw_v2(present(build_operands(case)).tensors, torch.bfloat16, recipe)
+
+    assert seen == [tuple((x.shape, x.stride()) for x in (raw.A, raw.B, raw.scale_a, raw.scale_b))]
+
+
 # Refusals, rules, malformed operands, fake kernels
 
 
@@ -475,9 +499,13 @@ def test_operands_that_stand_in_are_tried_one_after_the_other(
     blind: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conformance.scripting.trying.exit_code", Ran(blind))
-    text, shows = shown(scripts_of(account(SMALL.replace("tagged-integers", "quantised-normal"))))
+    text, shows = shown(
+        scripts_of(account(SMALL.replace("tagged-integers", "quantised-normal"), input_digest="0" * 16))
+    )
 
     assert said in " ".join(text.replace("\n#", "").split())
+    # Nobody may take them for those of the case.
+    assert SAME[:10] not in text
     assert shows == (blind != "import torch")
 
 
@@ -488,7 +516,7 @@ HOSTILE = 'x"""\nimport os\nos.abort()\n# \u2028import os'
     "told",
     [
         account(SMALL, of_run={**H200, "torch": HOSTILE, "driver": HOSTILE, "device_name": HOSTILE}),
-        account(SMALL, detail=HOSTILE, finding=HOSTILE, reason="wrong-values", input_digest=HOSTILE),
+        account(SMALL, detail=HOSTILE, finding=HOSTILE, reason="wrong-values", input_digest='0"; import os; "'),
         account(SMALL, "torch-v1", {**H200, "backends": {"torch-v1": {"cublas": HOSTILE}}}),
     ],
 )
@@ -497,6 +525,7 @@ def test_nothing_of_a_report_becomes_code(told: Account) -> None:
 
     assert {name for node in ast.walk(ast.parse(text)) for name in _imported(node)} == {"hashlib", "sys", "torch"}
     assert "os.abort" not in ast.unparse(ast.parse(text))
+    assert all(char.isprintable() for char in text.replace("\n", ""))
 
 
 @pytest.mark.parametrize("spec", [HOSTILE, "a:b;import os", "a.b", "os:path import x", "class.x:y"])
