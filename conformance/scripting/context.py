@@ -34,7 +34,7 @@ def context_of(account: Account, case: Case, ending: str, call: Call, room: floa
         "right": _right(case, room),
         "room": case.tier == "bound",
         "special": _special(case),
-        "laid": list(laid_out(account, case, call, everything=ending == "memory")),
+        "laid": _laid(account, case, ending, call),
         "call": call.expression,
         "imports": call.imports,
         "gives_out": layout_of(case).out is not None,
@@ -46,6 +46,13 @@ def context_of(account: Account, case: Case, ending: str, call: Call, room: floa
         "empty": _empty(case),
         **_operands(case, ending),
     }
+
+
+def _laid(account: Account, case: Case, ending: str, call: Call) -> list[str]:
+    """What happens to the operands before the call; empty ones lie as they should already."""
+    if ending == "fake":
+        return [*call.setup, *call.padding, *call.copies.values()]
+    return list(laid_out(account, case, call, everything=ending == "memory"))
 
 
 def _seed(account: Account) -> int:
