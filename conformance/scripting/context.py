@@ -12,11 +12,10 @@ from cases.problem import OUT_DTYPES
 from conformance.explaining.account import Account
 from conformance.explaining.owed import refusals_owed
 from conformance.explaining.question import layout_of
-from conformance.layouts import Lie
 from conformance.scripting.calls import Call
 from conformance.scripting.formulas import FORMULAS
 from conformance.scripting.formulas.pieces import WIDTH
-from conformance.scripting.placing import laid_out
+from conformance.scripting.placing import laid_out, strides_of
 
 CALLS, KEPT = 200, 1 << 30
 """Equal calls whose results are compared, and the bytes that these may take together."""
@@ -130,11 +129,10 @@ def _pattern(types: tuple[str, ...], pattern: str) -> str:
 def _empty(case: Case) -> list[str]:
     """Operands without contents, laid out as usual: fake kernels look at nothing else."""
     problem, layout = case.problem, layout_of(case)
-    dtypes = {"A": f"torch.float8_{problem.a}", "B": f"torch.float8_{problem.b}", "As": "torch.float32"}
+    dtypes = {"A": f"torch.float8_{problem.a}", "B": f"torch.float8_{problem.b}"}
     lines = []
     for name, short in (("A", "a"), ("B", "b"), ("As", "sa"), ("Bs", "sb")):
-        lie: Lie = getattr(layout, name)
-        shape = shape_of(problem, name)
+        strides = strides_of(case, name, getattr(layout, name))
         dtype = dtypes.get(name, "torch.float32")
-        lines.append(f"{short} = torch.empty_strided({shape}, {lie.strides(*shape)}, dtype={dtype})")
+        lines.append(f"{short} = torch.empty_strided({shape_of(problem, name)}, {strides}, dtype={dtype})")
     return lines

@@ -85,10 +85,15 @@ def _in_buffer(case: Case, name: str, lie: Lie, device: str) -> str:
     if lie.expanded:
         line = f"{buffer}.as_strided((1, {columns}), (0, {lie.step}), {start}).copy_({name}[:1])"
         return f"{name} = {line}.expand({rows}, {columns})"
-    down, right = lie.strides(rows, columns)
-    # Along one column nothing is walked, and torch asks for stride 1 there.
-    strides = (down, 1) if columns == 1 and case.problem.has_whole_scales else (down, right)
+    strides = strides_of(case, name, lie)
     return f"{name} = {buffer}.as_strided({(rows, columns)}, {strides}, {start}).copy_({name})"
+
+
+def strides_of(case: Case, name: str, lie: Lie) -> tuple[int, int]:
+    """The strides of an operand: along the one column of whole scales nothing is walked, and torch asks for 1."""
+    rows, columns = shape_of(case.problem, name)
+    down, right = lie.strides(rows, columns)
+    return (down, 1) if columns == 1 and case.problem.has_whole_scales else (down, right)
 
 
 def _on(device: str) -> str:
