@@ -13,6 +13,7 @@ from conformance.assignment import Assignment
 from conformance.contract import Compute
 from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
 from conformance.diagnosis.reading import honest
+from conformance.diagnosis.whole import name_whole
 from conformance.evidence import Evidence, evidence_for
 from conformance.execute import decline
 from conformance.measure import out_of_bound, wrong_exactly
@@ -24,6 +25,7 @@ from conformance.strips import needs_strips
 from conformance.trial import Trial
 
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
+UNEXPLAINED_WHOLE = "unexplained: no single fault of the catalogue gives these elements"
 
 
 def explain(request: Request) -> list[dict[str, Any]]:
@@ -53,7 +55,10 @@ def finding(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: st
     problem, claim = assignment.case.problem, assignment.claim
     if problem.has_whole_scales:
         wrong = wrong_elements(assignment.case, evidence, out)
-        return f"the catalogue of faults is one of block scales; {_place(wrong)}" if wrong.any() else "right"
+        if not wrong.any():
+            return "right"
+        named = name_whole(present(evidence.operands), problem, out, wrong)
+        return f"{named.sentence() if named else UNEXPLAINED_WHOLE}; {_place(wrong)}"
     presented = present(evidence.operands)
     arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
     if verdict == "passed" and isinstance(assignment.promise, Compute):
