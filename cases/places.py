@@ -50,7 +50,7 @@ def injections(_: Problem) -> int:
 def injection_of(problem: Problem, seed: int) -> Injection:
     """The special value that ``seed`` stands for: corners first, then places between."""
     operand, value, whole_row = KINDS[seed % len(KINDS)]
-    rows, columns = _shape(problem, operand)
+    rows, columns = shape_of(problem, operand)
     place = seed // len(KINDS)
     row, column = _spread(place, rows), _spread(place * 3 + 1, columns)
     return Injection(
@@ -74,12 +74,12 @@ def needs_rows(problem: Problem) -> str | None:
 
 def scales(problem: Problem) -> int:
     """How many scales both sides have."""
-    return math.prod(_shape(problem, "As")) + math.prod(_shape(problem, "Bs"))
+    return math.prod(shape_of(problem, "As")) + math.prod(shape_of(problem, "Bs"))
 
 
 def edited_scale(problem: Problem, seed: int) -> tuple[str, int, int]:
     """The scale that the seed edits, as operand, row and place in K: every one of As in turn, then every one of Bs."""
-    of_a = math.prod(_shape(problem, "As"))
+    of_a = math.prod(shape_of(problem, "As"))
     operand, index = ("As", seed) if seed < of_a else ("Bs", seed - of_a)
     return operand, *divmod(index, problem.k_scales)
 
@@ -97,7 +97,8 @@ def _per_scale(problem: Problem, operand: str) -> int | None:
     return 1 if side.startswith("1x") else 128
 
 
-def _shape(problem: Problem, operand: str) -> tuple[int, int]:
+def shape_of(problem: Problem, operand: str) -> tuple[int, int]:
+    """Rows and columns of the operand called A, B, As or Bs."""
     rows = problem.m if operand[0] == "A" else problem.n
     if operand in ("A", "B"):
         return rows, problem.k

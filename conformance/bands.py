@@ -8,7 +8,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from conformance.layouts import Fill, Lie, filling
+from conformance.filling import filling
+from conformance.layouts import Fill, Lie
 
 GUARD = 4096
 """Bytes before an operand, and the least behind it."""

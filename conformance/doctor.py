@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from cases import EXAMPLE, Problem
+from conformance.backends.names import BUILT_IN
 from conformance.backends.padding import cublas_version
-from conformance.backends.registry import BUILT_IN, load_backend
+from conformance.backends.registry import load_backend
 from conformance.contract import describe_promise, row_for
 from conformance.contract.described import described
 from conformance.contract.row import APIS

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from cases.operands import digest_of
 from conformance.assignment import Assignment
 from conformance.contract import Absent
+from conformance.deviations.ledger import Ledger
 from conformance.diagnosis.finding import described
 from conformance.evidence import evidence_for
 from conformance.room import why_no_room
@@ -18,16 +21,38 @@ from conformance.trial import Trial
 from conformance.verdict import CaseRecord
 
 
+@dataclass(frozen=True)
+class Run:
+    """The record of a case, and the result that it is about where one came."""
+
+    record: CaseRecord
+    output: Tensor | None = None
+
+
+def run_known(assignment: Assignment, ledger: Ledger, *, seed: int, device: torch.device) -> Run:
+    """`run_case` and what the ``ledger`` makes of it: what could harm the device is not run, a failure may be known."""
+    case = assignment.case
+    entry = ledger.quarantines(case, assignment.backend.name)
+    if entry is not None:
+        return Run(assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}")))
+    run = _run(assignment, seed=seed, device=device)
+    return replace(run, record=ledger.settle(case, run.record))
+
+
 def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> CaseRecord:
     """Build, call, judge. Raises only where the harness itself fails."""
+    return _run(assignment, seed=seed, device=device).record
+
+
+def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
     started = time.perf_counter()
     declined = decline(assignment, device)
     if declined is not None:
-        return assignment.record(declined)
+        return Run(assignment.record(declined))
     trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
     finding = perform(trial)
     seconds = round(time.perf_counter() - started, 4)
-    return assignment.record(
+    record = assignment.record(
         finding.judgement,
         **described(trial, finding),
         computed=finding.output is not None and finding.output.numel() > 0 and assignment.is_of_interest,
@@ -36,6 +61,7 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
         output_digest=digest_of(finding.output) if finding.output is not None else "",
         deterministic=assignment.repeats_bits,
     )
+    return Run(record, finding.output)
 
 
 def decline(assignment: Assignment, device: torch.device) -> Judgement | None:

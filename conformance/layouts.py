@@ -1,16 +1,9 @@
-"""How operands may lie in memory: a table of layouts, and the strides and the filling that they come down to."""
+"""How operands may lie in memory: a table of layouts, and the strides that they come down to. Needs no torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
-
-import torch
-from torch import Tensor
-
-from cases.stream import Stream
-from reference.formats import format_of
 
 Fill = Literal["known", "nan", "inf", "huge"]
 """What lies in memory that is nobody's: known finite numbers, or poison."""
@@ -18,7 +11,6 @@ ROW_PADDING = 16
 """Bytes behind a row of A or B, elements behind one of `out`: a row of such a multiple still starts on one."""
 SCALE_PADDING = 4
 """Floats behind a line of scales, 16 bytes again."""
-HUGE_SCALE = 3e38
 
 
 @dataclass(frozen=True)
@@ -113,31 +105,3 @@ LAYOUTS = {
 that a kernel which reads past another operand is not taken for one that cannot read this layout."""
 ALL_PADDED = Layout(_PADDED, _PADDED, LAYOUTS["as-padded"].As, LAYOUTS["bs-padded"].Bs)
 """Of no scenario: every leading dimension is another than usual at once."""
-
-
-def filling(name: str, fill: Fill, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """``size`` bytes to lie around operand ``name``, whose elements are of ``dtype``; more bytes begin the same way."""
-    if fill == "known":
-        return _loud(name, size, dtype, device)
-    if dtype == torch.float32:
-        value = {"nan": torch.nan, "inf": torch.inf, "huge": HUGE_SCALE}[fill]
-        return torch.full((-(-size // 4),), value, dtype=torch.float32, device=device).view(torch.uint8)[:size]
-    return torch.full((size,), _code(fill, dtype), dtype=torch.uint8, device=device)
-
-
-def _loud(name: str, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Plausible but loud contents: distinct scales around 1000 beside float32, large finite codes beside FP8."""
-    stream = Stream(f"guard/{name}", device)
-    if dtype == torch.float32:
-        return stream.floats(10, 12, -(-size // 4)).view(torch.uint8)[:size]
-    return (stream.octets(size) & 0x87) | 0x68
-
-
-@cache
-def _code(fill: Fill, dtype: torch.dtype) -> int:
-    """The FP8 code of a poison: NaN instead of infinity in formats that have none."""
-    values = format_of(dtype).values
-    if fill == "huge":
-        return int(values.nan_to_num(0, 0, 0).argmax())
-    wanted = torch.isinf(values) if fill == "inf" else torch.isnan(values)
-    return int((wanted if wanted.any() else torch.isnan(values)).int().argmax())

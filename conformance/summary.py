@@ -60,7 +60,7 @@ def _print_cause(console: Console, header: Line, cause: Cause) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    style = STYLES.get(cause.verdict, "")  # type: ignore[call-overload]
+    style = STYLES.get(cause.verdict, "")
     said = plain(f"{_counted(len(cause.members), 'case')} · {cause.backend} · {cause.name}")
     console.print()
     console.print(Text.assemble((cause.verdict, style), " ", said))

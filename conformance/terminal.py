@@ -25,7 +25,7 @@ HEADS: Mapping[Verdict, str] = {
 }
 """Verdicts as short as counts have room for, in the order in which they are told."""
 
-STYLES: Mapping[Verdict, str] = {
+STYLES: Mapping[str, str] = {
     "passed": "green",
     "rejected": "green",
     "failed": "bold red",

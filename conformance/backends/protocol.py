@@ -149,10 +149,15 @@ class Backend:
             arguments["out"] = out
         return self.subject.apply_block_scaled_mm(*operands, **arguments)
 
+    @property
+    def takes_recipe(self) -> bool:
+        """Whether the kernel is told the recipe."""
+        return _accepts(self.subject.apply_block_scaled_mm, "recipe")
+
     def arguments(self, problem: Problem) -> dict[str, Any]:
         """What the kernel takes beside the operands of ``problem``."""
         arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
-        if _accepts(self.subject.apply_block_scaled_mm, "recipe"):
+        if self.takes_recipe:
             arguments["recipe"] = problem.recipe
         return arguments
 

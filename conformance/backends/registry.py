@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from importlib.metadata import entry_points
 from typing import Any
 
+from conformance.backends.names import names, target_of
 from conformance.backends.protocol import Backend
 from conformance.errors import UsageError, unknown
-
-BUILT_IN = {
-    "torch-v1": "conformance.backends.torch_v1:TorchV1",
-    "torch-v2": "conformance.backends.torch_v2:TorchV2",
-    "emulated-sm90": "conformance.backends.models:EmulatedSM90",
-    "native": "conformance.backends.models:Native",
-}
-GROUP = "conformance.backends"
-
-
-def names() -> list[str]:
-    """Every backend that can be asked for by a bare name."""
-    return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
 
 
 def load_backend(spec: str) -> Backend:
     """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
-    target = BUILT_IN.get(spec) or _entry_point(spec)
-    if target is None and ":" not in spec:
+    target = target_of(spec)
+    if target is None:
         raise unknown("backend", spec, [*names(), "package.module:attribute"])
-    return Backend(_instance(_resolve(target or spec), spec), spec=spec)
+    return Backend(_instance(_resolve(target), spec), spec=spec)
 
 
 def load_backends(specs: tuple[str, ...]) -> tuple[Backend, ...]:
@@ -42,10 +29,6 @@ def load_backends(specs: tuple[str, ...]) -> tuple[Backend, ...]:
             raise UsageError(f"backends {first!r} and {backend.spec!r} are both named {backend.name!r}: rename one")
         by_name[backend.name] = backend.spec
     return backends
-
-
-def _entry_point(spec: str) -> str | None:
-    return next((point.value for point in entry_points(group=GROUP) if point.name == spec), None)
 
 
 def _resolve(target: str) -> Any:

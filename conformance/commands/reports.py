@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from conformance.commands.app import app, put
-from conformance.commands.options import Backends, Device, Json, Report, Seed
+from conformance.commands.options import Backends, Device, Json, Report
 from conformance.errors import UsageError
 
 
@@ -93,19 +93,31 @@ def merge(
 
 @app.command()
 def explain(
-    case: Annotated[list[str], typer.Argument(metavar="ID...", help="Case ids.")],
+    case: Annotated[list[str], typer.Argument(metavar="ID...", help="Case ids; also of a batch of generated cases.")],
     backend: Backends = None,
     device: Device = None,
-    seed: Seed = 0,
+    seed: Annotated[Optional[int], typer.Option(metavar="S", help="Suite seed; default 0.")] = None,  # noqa: UP045
+    report: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Read it from this report, and run nothing."),
+    ] = None,
+    script: Annotated[bool, typer.Option("--script", help="Print a script that shows it with torch alone.")] = False,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write the script to FILE instead.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run cases again and say what came: right, a named fault, another arithmetic, or unexplained."""
-    from conformance.explain import explain as explain_cases
-    from conformance.explain import render
-    from conformance.request import Request
+    """Say what was asked of a kernel, what came and what that is: right, a named fault, or unexplained."""
+    from conformance.explaining.answer import answer
 
-    documents = explain_cases(Request(tuple(backend or ()), device, seed=seed, cases=tuple(case)))
-    if as_json:
-        put(documents, True, list)
+    if report is not None and (device is not None or seed is not None):
+        raise UsageError("--device and --seed belong to a rerun: a report says where and from what it was made")
+    if to is not None and not script:
+        raise UsageError("--to says where the script goes: add --script")
+    if script and as_json:
+        raise UsageError("--json and --script are two answers: choose one")
+    found = answer(case, backend or [], device=device, seed=seed or 0, report=report)
+    if script:
+        found.write_script(to)
+    elif as_json:
+        put(found.documents, True, list)
     else:
-        render(documents)
+        found.render()

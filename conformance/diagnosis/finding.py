@@ -13,6 +13,7 @@ from conformance.contract import Compute
 from conformance.diagnosis.guilt import guilty_block
 from conformance.diagnosis.naming import Naming, name_arithmetic, name_fault
 from conformance.diagnosis.reading import honest
+from conformance.diagnosis.whole import name_whole
 from conformance.evidence import Evidence
 from conformance.location import Location, locate
 from conformance.measure import out_of_bound, wrong_exactly
@@ -21,6 +22,7 @@ from conformance.strips import needs_strips
 from conformance.trial import Finding, Trial
 
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
+UNEXPLAINED_WHOLE = "unexplained: no single fault of the catalogue gives these elements"
 
 SECONDS = 30.0
 """What a process spends on naming faults during a run: a kernel that is wrong everywhere is named often enough by then,
@@ -43,8 +45,9 @@ def diagnose(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: s
     problem, claim = assignment.case.problem, assignment.claim
     if problem.has_whole_scales:
         wrong = wrong_elements(assignment.case, evidence, out)
-        said = f"the catalogue of faults is one of block scales; {_place(wrong)}" if wrong.any() else "right"
-        return Diagnosis(said)
+        if not wrong.any():
+            return Diagnosis("right")
+        return _of(name_whole(present(evidence.operands), problem, out, wrong), UNEXPLAINED_WHOLE, wrong)
     presented = present(evidence.operands)
     arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
     if verdict == "passed" and isinstance(assignment.promise, Compute):
@@ -55,8 +58,12 @@ def diagnose(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: s
     if arithmetic is not None:
         return Diagnosis(f"{_arithmetic(arithmetic)}, which is not right here; {_place(wrong)}", "arithmetic")
     named = name_fault(presented, problem, out, wrong, claim.arithmetic if claim else None)
+    return _of(named, UNEXPLAINED, wrong)
+
+
+def _of(named: Naming | None, otherwise: str, wrong: Tensor) -> Diagnosis:
     if named is None:
-        return Diagnosis(f"{UNEXPLAINED}; {_place(wrong)}")
+        return Diagnosis(f"{otherwise}; {_place(wrong)}")
     return Diagnosis(f"{named.sentence()}; {_place(wrong)}", named.name)
 
 

@@ -27,7 +27,7 @@ class Suspect:
 
 def suspects(right: Reading, memory: Memory) -> Iterator[Suspect]:
     """Every single fault of the catalogue that differs from the ``right`` reading of these operands."""
-    for family in (_layouts, _neighbours, _collapsed, _formats, _k_tails, _shifts, _stores, _chunks):
+    for family in (_layouts, _neighbours, _collapsed, formats, _k_tails, shifts, stores, _chunks):
         for suspect in family(right, memory):
             if _differs(suspect.reading, right):
                 yield suspect
@@ -71,12 +71,12 @@ def _neighbours(right: Reading, memory: Memory) -> Iterator[Suspect]:
             scale: Tensor = getattr(right, side)
             shifted = _shift(scale, step, 0)
             says = f"using the {name} scale of the {which} K block"
-            yield Suspect(f"{name.lower()}-{which}-k-block", says, _with_scale(right, side, shifted))
+            yield Suspect(f"{name.lower()}-{which}-k-block", says, with_scale(right, side, shifted))
             edge = scale.clone()
             edge[-1 if step < 0 else 0] = shifted[-1 if step < 0 else 0]
             last = "last" if step < 0 else "first"
             says = f"using the {name} scale of the {which} K block in the {last} K block"
-            yield Suspect(f"{name.lower()}-{last}-k-block", says, _with_scale(right, side, edge))
+            yield Suspect(f"{name.lower()}-{last}-k-block", says, with_scale(right, side, edge))
         says = f"using the A scale of the {which} row"
         yield Suspect(f"a-{which}-row", says, replace(right, sa=_shift(right.sa, step, 1)))
         block = memory.column_blocks() + step
@@ -85,7 +85,8 @@ def _neighbours(right: Reading, memory: Memory) -> Iterator[Suspect]:
         yield Suspect(f"b-{which}-n-block", says, replace(right, sb=clamped))
 
 
-def _with_scale(reading: Reading, side: str, scale: Tensor) -> Reading:
+def with_scale(reading: Reading, side: str, scale: Tensor) -> Reading:
+    """``reading`` with other scales by row ("sa") or by column ("sb")."""
     return replace(reading, sa=scale) if side == "sa" else replace(reading, sb=scale)
 
 
@@ -108,14 +109,14 @@ def _collapsed(right: Reading, memory: Memory) -> Iterator[Suspect]:
             (f"dividing by the {name} scales", 1 / scale),
             (f"ignoring the sign of the {name} scales", scale.abs()),
         ):
-            yield Suspect(f"{name.lower()}-collapsed", says, _with_scale(right, side, other.contiguous()))
+            yield Suspect(f"{name.lower()}-collapsed", says, with_scale(right, side, other.contiguous()))
     for width in (64, 256):
         block = torch.arange(memory.problem.n, device=right.sb.device) // width
         scales = memory.Bs[block.clamp(0, memory.Bs.shape[0] - 1)].t().contiguous()
         yield Suspect("b-tile-width", f"taking N blocks as {width} wide for the B scales", replace(right, sb=scales))
 
 
-def _formats(right: Reading, _: Memory) -> Iterator[Suspect]:
+def formats(right: Reading, _: Memory | None = None) -> Iterator[Suspect]:
     """Scales squeezed into another format (transformers#47030, vllm#51372, DeepGEMM#112)."""
     conversions: tuple[tuple[str, Scales], ...] = (
         ("rounded to bfloat16", lambda s: s.bfloat16().float()),
@@ -129,7 +130,7 @@ def _formats(right: Reading, _: Memory) -> Iterator[Suspect]:
             name = " and ".join("AB"[side == "sb"] for side in sides)
             changed = right
             for side in sides:
-                changed = _with_scale(changed, side, convert(getattr(right, side).contiguous()))
+                changed = with_scale(changed, side, convert(getattr(right, side).contiguous()))
             yield Suspect("scale-format", f"{name} scales {what}", changed)
 
 
@@ -145,7 +146,7 @@ def _k_tails(right: Reading, memory: Memory) -> Iterator[Suspect]:
     }
     for what, (start, stop) in spans.items():
         if start < stop:
-            yield Suspect("k-dropped", f"leaving out {what}", replace(right, A=_without(right.A, start, stop)))
+            yield Suspect("k-dropped", f"leaving out {what}", replace(right, A=without(right.A, start, stop)))
     last = slice((memory.problem.k_blocks - 1) * BLOCK, k)
     twice = Reading(
         torch.cat([_whole(right.A), right.A[:, last]], 1),
@@ -163,7 +164,8 @@ def _k_tails(right: Reading, memory: Memory) -> Iterator[Suspect]:
         yield Suspect("subnormals-flushed", says, changed)
 
 
-def _without(codes: Tensor, start: int, stop: int) -> Tensor:
+def without(codes: Tensor, start: int, stop: int) -> Tensor:
+    """``codes`` [rows, K] with zeros from lane ``start`` to before ``stop``."""
     rest = codes.clone()
     rest.view(torch.uint8)[:, start:stop] = 0
     return rest
@@ -174,7 +176,7 @@ def _whole(codes: Tensor) -> Tensor:
     return torch.nn.functional.pad(codes.view(torch.uint8), (0, missing)).view(codes.dtype)
 
 
-def _shifts(right: Reading, _: Memory) -> Iterator[Suspect]:
+def shifts(right: Reading, _: Memory | None = None) -> Iterator[Suspect]:
     """Whole rows or columns of the result that belong to their neighbours."""
     for step, which in ((1, "next"), (-1, "previous")):
         rows, cols = ((torch.arange(x.shape[0], device=x.device) + step) % x.shape[0] for x in (right.A, right.B))
@@ -201,9 +203,9 @@ def _chunks(right: Reading, _: Memory) -> Iterator[Suspect]:
         yield Suspect("split-k-slices", says, replace(right, chunks=chosen))
 
 
-def _stores(right: Reading, _: Memory) -> Iterator[Suspect]:
+def stores(right: Reading, _: Memory | None = None) -> Iterator[Suspect]:
     """The float32 result on its way to the output dtype."""
-    stores = {
+    ways = {
         "cutting instead of rounding the output": _cut,
         "rounding the output half up": _half_up,
         "rounding the output to bfloat16 on the way": lambda x, dtype: x.bfloat16().to(dtype),
@@ -212,7 +214,7 @@ def _stores(right: Reading, _: Memory) -> Iterator[Suspect]:
         "saturating the output": lambda x, dtype: x.clamp(torch.finfo(dtype).min, torch.finfo(dtype).max).to(dtype),
         "flipping the sign of the output": lambda x, dtype: -x.to(dtype),
     }
-    for says, store in stores.items():
+    for says, store in ways.items():
         yield Suspect("store", says, replace(right, store=store))
 
 

@@ -9,10 +9,9 @@ import pytest
 from cases.plan import section_of
 from conformance.assignment import Assignment
 from conformance.contract import Compute, RightOrRefused
-from conformance.execute import run_case
+from conformance.execute import run_known
 from conformance.generated import Drawing, run_batch
 from conformance.plugin import RECORD, session_of
-from conformance.tiers import Judgement
 from conformance.verdict import CaseRecord
 
 PLANNED = {"assignment": Assignment, "drawing": Drawing}
@@ -64,12 +63,7 @@ def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
 def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
-    entry = session.ledger.quarantines(assignment.case, assignment.backend.name)
-    if entry is not None:
-        record = assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}"))
-    else:
-        record = run_case(assignment, seed=session.seed, device=session.device)
-        record = session.ledger.settle(assignment.case, record)
+    record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record
     request.node.stash[RECORD] = record.to_json()
     return record
 

@@ -18,7 +18,7 @@ from conformance.diagnosis.naming import name_arithmetic, name_fault
 from conformance.diagnosis.probes import ask, consistent, probes
 from conformance.diagnosis.reading import Memory, honest
 from conformance.diagnosis.suspects import suspects
-from conformance.explain import explain
+from conformance.explaining.rerunning import rerun
 from conformance.presentation import Presented, present
 from conformance.request import Request
 from reference import ARITHMETICS, SM90, Arithmetic, emulate_block_scaled_mm
@@ -213,7 +213,7 @@ def test_probes_have_the_values_measured_on_hopper(probe: str, expected: float) 
 
 def test_explain_says_what_is_right_what_is_wrong_and_what_was_refused() -> None:
     request = Request(("emulated-sm90", "kernels:NextScale", "torch-v2"), "cpu", cases=(CASE.id,))
-    right, wrong, refused = explain(request)
+    right, wrong, refused = (account.line for account in rerun(request))
 
     assert right["finding"] == "right; every bit is what sm90 gives, with 9 K blocks a chunk"
     assert "using the B scale of the previous K block in the last K block" in wrong["finding"]
@@ -221,9 +221,9 @@ def test_explain_says_what_is_right_what_is_wrong_and_what_was_refused() -> None
 
 
 def test_explain_does_not_call_what_is_declared_unsupported() -> None:
-    (declined,) = explain(Request(("kernels:Unsupported",), "cpu", cases=(CASE.id,)))
+    (declined,) = rerun(Request(("kernels:Unsupported",), "cpu", cases=(CASE.id,)))
 
-    assert (declined["verdict"], "finding" in declined) == ("unsupported", False)
+    assert (declined.line["verdict"], "finding" in declined.line) == ("unsupported", False)
 
 
 def test_memory_ends_where_the_buffer_ends() -> None:

@@ -19,9 +19,13 @@ from conformance.backends.torch_v1 import TorchV1
 from conformance.backends.torch_v2 import TorchV2
 from conformance.conclude import conclude
 from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, promise_of
+from conformance.diagnosis.whole import name_whole
 from conformance.errors import UsageError
+from conformance.evidence import evidence_for
 from conformance.execute import run_case
 from conformance.faults.sufficient import by_check
+from conformance.measure import out_of_bound
+from conformance.presentation import present
 from conformance.probe import Platform
 from conformance.request import Request
 from conformance.session import Session
@@ -114,6 +118,40 @@ WRONG: dict[str, tuple[Product, tuple[str, ...]]] = {
     "bf16-operands": (lambda a, b, sa, sb: _halved(a * sa) @ _halved(b * sb.t()).t(), WHOLE_RECIPES),
     "magnitude-of-scales": (lambda a, b, sa, sb: (a @ b.t()) * sa.abs() * sb.abs(), ("rowwise",)),
 }
+
+
+NAMED = {
+    "ignores-scale-b": "leaving out the B scales",
+    "ignores-scale-a": "leaving out the A scales",
+    "row-before": "using the A scale of the previous row",
+    "column-before": "using the B scale of the previous column",
+    "first-row-for-all": "using the A scale of the first row everywhere",
+    "rows-and-columns-swapped": "exchanging the scales of A and B",
+    "last-16-lanes-lost": "leaving out the last 16 of K",
+    "last-lane-lost": "leaving out the last lane of K",
+}
+
+
+@pytest.mark.parametrize(("kernel", "recipe"), [(k, r) for k in NAMED for r in WRONG[k][1]])
+def test_the_fault_of_a_wrong_kernel_is_named(kernel: str, recipe: str) -> None:
+    case = parse_case(f"gemm/{recipe}/m5-n144-k400/fp32/uniform-codes/s0")
+    evidence = evidence_for(case, seed=0, device=torch.device("cpu"))
+    out = Kernel(WRONG[kernel][0]).apply_block_scaled_mm(
+        *evidence.operands.tensors, out_dtype=torch.float32, recipe=recipe
+    )
+    wrong = out_of_bound(out, evidence.expectation(None))
+    named = name_whole(present(evidence.operands), case.problem, out, wrong)
+
+    assert named is not None
+    assert (named.says, named.explained, named.bitwise) == (NAMED[kernel], int(wrong.sum()), False)
+
+
+def test_no_fault_is_named_for_what_none_gives() -> None:
+    case = parse_case("gemm/rowwise/m5-n144-k400/fp32/uniform-codes/s0")
+    evidence = evidence_for(case, seed=0, device=torch.device("cpu"))
+    out = evidence.exact.float() * 1.37
+
+    assert name_whole(present(evidence.operands), case.problem, out, torch.ones_like(out, dtype=torch.bool)) is None
 
 
 @pytest.mark.parametrize(("kernel", "recipe"), [(k, r) for k, (_, recipes) in WRONG.items() for r in recipes])

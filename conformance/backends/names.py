@@ -1,0 +1,26 @@
+"""What backends are called, and where each of them is: without importing any, so that it needs no torch."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+BUILT_IN = {
+    "torch-v1": "conformance.backends.torch_v1:TorchV1",
+    "torch-v2": "conformance.backends.torch_v2:TorchV2",
+    "emulated-sm90": "conformance.backends.models:EmulatedSM90",
+    "native": "conformance.backends.models:Native",
+}
+GROUP = "conformance.backends"
+
+
+def names() -> list[str]:
+    """Every backend that can be asked for by a bare name."""
+    return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
+
+
+def target_of(spec: str) -> str | None:
+    """``package.module:attribute`` of the backend ``spec`` names; None for a bare name that nobody has."""
+    if spec in BUILT_IN:
+        return BUILT_IN[spec]
+    registered = next((point.value for point in entry_points(group=GROUP) if point.name == spec), None)
+    return registered or (spec if ":" in spec else None)

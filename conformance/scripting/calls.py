@@ -1,0 +1,129 @@
+"""The call as text: torch's own APIs exactly as `conformance.backends.raw` calls them, any other kernel by import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
+
+from cases import Case
+from cases.problem import BLOCK_RECIPES, OUT_DTYPES
+from conformance.backends.names import target_of
+from conformance.contract.row import Api
+from conformance.errors import UsageError
+from conformance.explaining.account import Account
+from conformance.explaining.question import layout_of
+
+PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+V2_KINDS = {"1x128": "BlockWise1x128", "128x128": "BlockWise128x128"}
+SPOILED: Mapping[Api, str] = {
+    "v1": "torch._scaled_mm(A, B, scale_a=scale_a, scale_b=scale_b, out_dtype=dtype, **more)",
+    "v2": "F.scaled_mm(A, B, scale_a, kinds[0], scale_b, kinds[1], output_dtype=dtype, **more)",
+}
+"""The raw call once one thing in it was spoiled."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """How the product is asked for.
+
+    ``name`` is what is called, in words. ``imports`` stand at the top, ``setup`` before anything is done to the
+    operands, ``padding`` before they are laid out. ``copies`` are lines by the scale of which each makes a copy as the
+    call needs it, so that it does not matter how that one lay; ``expression`` then gives the result.
+    """
+
+    name: str
+    expression: str
+    imports: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    padding: tuple[str, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+
+def call_of(account: Account, case: Case) -> Call:
+    """The call of the account's backend for ``case``. Raises UsageError for a kernel that nobody can import."""
+    if account.api is None:
+        return _kernel(case, account)
+    call = _v1(case, account) if account.api == "v1" else _v2(case, account)
+    return replace(call, expression=SPOILED[account.api]) if case.scenario.kind == "rule" else call
+
+
+def padded_rows(case: Case, account: Account) -> int:
+    """Rows that are appended to A so that M is a multiple of 4: torch's APIs need it for block scales on CUDA."""
+    if account.api is None or case.problem.has_whole_scales or account.device != "cuda":
+        return 0
+    hip = account.platform.kind == "rocm" and account.api == "v1"
+    return 0 if hip else -case.problem.m % 4
+
+
+def _v1(case: Case, account: Account) -> Call:
+    call = f"torch._scaled_mm(A, B.t(), scale_a=As, scale_b=Bs.t(), out_dtype={_out(case)})"
+    return Call("torch._scaled_mm", call + _cut(case, account), padding=_padding(case, account))
+
+
+def _v2(case: Case, account: Account) -> Call:
+    problem = case.problem
+    setup = ("F, By = torch.nn.functional, torch.nn.functional.ScalingType",)
+    if problem.has_whole_scales:
+        kinds = ("TensorWise" if problem.recipe == "tensorwise" else "RowWise",) * 2
+        scales, copies = ("As", "Bs.t()"), {}
+    else:
+        a, b = problem.recipe.split("-")
+        kinds, scales = (V2_KINDS[a], V2_KINDS[b]), ("As", "Bs")
+        lines = {name: _v2_scale(name, side, case, account) for name, side in (("As", a), ("Bs", b))}
+        copies = {name: line for name, line in lines.items() if line}
+    one, other = (f"{scale}, By.{kind}" for scale, kind in zip(scales, kinds, strict=True))
+    call = f"F.scaled_mm(A, B.t(), {one}, {other}, output_dtype={_out(case)})"
+    name = "torch.nn.functional.scaled_mm"
+    return Call(name, call + _cut(case, account), (), setup, _padding(case, account), copies)
+
+
+def _v2_scale(name: str, side: str, case: Case, account: Account) -> str:
+    """What v2 asks of a scale: by block transposed with K blocks padded to 4, by row column-major."""
+    if side == "128x128":
+        missing = 0 if account.device == "xpu" else -case.problem.k_blocks % 4
+        padded = f"torch.nn.functional.pad({name}, (0, {missing}))" if missing else f"{name}.contiguous()"
+        return f"{name} = {padded}.t()"
+    lie = getattr(layout_of(case), name)
+    return "" if lie.column_major and lie.is_dense else f"{name} = {name}.t().contiguous().t()"
+
+
+def _padding(case: Case, account: Account) -> tuple[str, ...]:
+    rows = padded_rows(case, account)
+    if not rows:
+        return ()
+    padded = f"torch.cat([{{x}}, {{x}}[:1].expand({rows}, -1)])"
+    if case.problem.recipe.startswith("1x128"):
+        line = f"A, As = ({padded.format(x='x')} for x in (A, As))"
+    else:
+        line = f"A = {padded.format(x='A')}"
+    return (f"{line}  # M is padded to a multiple of 4",)
+
+
+def _cut(case: Case, account: Account) -> str:
+    return "[:M]" if padded_rows(case, account) else ""
+
+
+def _out(case: Case) -> str:
+    return f"torch.{OUT_DTYPES[case.problem.out]}"
+
+
+def _kernel(case: Case, account: Account) -> Call:
+    target = target_of(account.spec) or ""
+    module, _, attribute = target.partition(":")
+    if not PLACE.fullmatch(target) or any(map(iskeyword, (*module.split("."), attribute))):
+        raise UsageError(
+            f"a script has to import the backend {account.backend!r}, and the report does not say where it is: "
+            "run the case again with --backend package.module:attribute"
+        )
+    recipe = f', recipe="{case.problem.recipe}"' if _tells_recipe(case, account) else ""
+    out = ", out=out" if layout_of(case).out else ""
+    call = f"kernel.apply_block_scaled_mm(A, B, As, Bs, out_dtype={_out(case)}{recipe}{out})"
+    made = "kernel = Kernel() if isinstance(Kernel, type) else Kernel"
+    return Call(target, call, (f"from {module} import {attribute} as Kernel",), (made,))
+
+
+def _tells_recipe(case: Case, account: Account) -> bool:
+    """Whether the recipe is handed over: a rerun knows if the kernel takes it, and by default it is the first one."""
+    return bool(account.measured.get("takes_recipe", case.problem.recipe != BLOCK_RECIPES[0]))
