@@ -65,8 +65,9 @@ def _where(wrong: Tensor, rows: _Hit, columns: _Hit) -> str:
     if bool(wrong.all()):
         return "every element"
     said = f"{rows.phrase()} and {columns.phrase()}"
-    filled = int(wrong.sum()) / (len(rows.index) * len(columns.index))
-    return said if filled == 1 else f"{said}, {filled:.0%} of the elements there"
+    count, room = int(wrong.sum()), len(rows.index) * len(columns.index)
+    # Rounded down, so that 100 % are all.
+    return said if count == room else f"{said}, {100 * count // room}% of the elements there"
 
 
 def _shape(wrong: Tensor, rows: _Hit, columns: _Hit) -> Shape:

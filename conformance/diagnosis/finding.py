@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from cases import Case
+from cases import Case, Problem
 from conformance.assignment import Assignment
 from conformance.contract import Compute
 from conformance.diagnosis.guilt import guilty_block
@@ -47,7 +47,8 @@ def diagnose(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: s
         wrong = wrong_elements(assignment.case, evidence, out)
         if not wrong.any():
             return Diagnosis("right")
-        return _of(name_whole(present(evidence.operands), problem, out, wrong), UNEXPLAINED_WHOLE, wrong)
+        named = name_whole(present(evidence.operands), problem, out, wrong)
+        return _of(named, UNEXPLAINED_WHOLE, _located(problem, evidence, out, wrong))
     presented = present(evidence.operands)
     arithmetic = name_arithmetic(honest(presented, problem), out, problem.recipe)
     if verdict == "passed" and isinstance(assignment.promise, Compute):
@@ -55,16 +56,18 @@ def diagnose(assignment: Assignment, evidence: Evidence, out: Tensor, verdict: s
     wrong = wrong_elements(assignment.case, evidence, out)
     if not wrong.any():
         return Diagnosis(f"within the bound; {_arithmetic(arithmetic)}")
+    located = _located(problem, evidence, out, wrong)
     if arithmetic is not None:
-        return Diagnosis(f"{_arithmetic(arithmetic)}, which is not right here; {_place(wrong)}", "arithmetic")
+        said = f"{_arithmetic(arithmetic)}, which is not right here; wrong: {located.where}"
+        return Diagnosis(said, "arithmetic")
     named = name_fault(presented, problem, out, wrong, claim.arithmetic if claim else None)
-    return _of(named, UNEXPLAINED, wrong)
+    return _of(named, UNEXPLAINED, located)
 
 
-def _of(named: Naming | None, otherwise: str, wrong: Tensor) -> Diagnosis:
+def _of(named: Naming | None, otherwise: str, located: Location) -> Diagnosis:
     if named is None:
-        return Diagnosis(f"{otherwise}; {_place(wrong)}")
-    return Diagnosis(f"{named.sentence()}; {_place(wrong)}", named.name)
+        return Diagnosis(f"{otherwise}; wrong: {located.where}")
+    return Diagnosis(f"{named.sentence()}; wrong: {located.where}", named.name)
 
 
 def described(trial: Trial, found: Finding) -> dict[str, object]:
@@ -73,21 +76,20 @@ def described(trial: Trial, found: Finding) -> dict[str, object]:
     if found.judgement.verdict != "failed" or found.judgement.measured is None or out is None or needs_strips(case):
         return {}
     wrong = wrong_elements(case, trial.evidence, out)
-    located = _located(trial, out, wrong) if wrong.any() else None
+    located = _located(trial.problem, trial.evidence, out, wrong) if wrong.any() else None
     told: dict[str, object] = {} if located is None else vars(located).copy()
     named = _in_time(trial, out)
     return told if named is None else {**told, "fault": named.fault, "finding": named.sentence}
 
 
-def _located(trial: Trial, out: Tensor, wrong: Tensor) -> Location:
+def _located(problem: Problem, evidence: Evidence, out: Tensor, wrong: Tensor) -> Location:
     located = locate(wrong)
-    if trial.problem.has_whole_scales:
+    if problem.has_whole_scales:
         return located
-    right = honest(present(trial.operands), trial.problem)
-    guilty = guilty_block(right, trial.evidence.exact, out, wrong)
+    guilty = guilty_block(honest(present(evidence.operands), problem), evidence.expectation(None), out, wrong)
     if guilty is None:
         return located
-    where = f"{located.where}, off by {guilty[1]:.4g} times the product of K block {guilty[0]}"
+    where = f"{located.where}, off by {guilty[1]:.3g} times the product of K block {guilty[0]}"
     return Location("k-block", where, located.picture)
 
 
@@ -116,8 +118,3 @@ def wrong_elements(case: Case, evidence: Evidence, out: Tensor) -> Tensor:
     if case.tier == "exact":
         return wrong_exactly(out, evidence.exact, any_special=evidence.has_infinities)
     return out_of_bound(out, evidence.expectation(None))
-
-
-def _place(wrong: Tensor) -> str:
-    where = locate(wrong).where
-    return "every element is wrong" if where == "every element" else f"they lie in {where}"

@@ -21,7 +21,8 @@ from conformance.execute import run_case
 from conformance.location import draw, locate
 from conformance.presentation import present
 from conformance.probe import parse_device, probe
-from reference import exact_block_matmul
+from reference import emulate_block_scaled_mm, exact_block_matmul, expect
+from reference.blocks import DEFAULT_RECIPE
 
 
 def mask(m: int, n: int, *parts: tuple[slice, slice]) -> Tensor:
@@ -100,9 +101,9 @@ def test_the_k_block_whose_product_the_error_is_is_found(what: str) -> None:
     other = As.clone()
     other[:, 3] = change(As[:, 3])
     out = exact_block_matmul(A, B, other, Bs, recipe=CASE.problem.recipe).float()
-    exact = exact_block_matmul(A, B, As, Bs, recipe=CASE.problem.recipe)
+    right = expect(A, B, As, Bs, recipe=CASE.problem.recipe, arithmetic=None)
 
-    guilty = guilty_block(honest(present(OPERANDS), CASE.problem), exact, out, out.double() != exact)
+    guilty = guilty_block(honest(present(OPERANDS), CASE.problem), right, out, out.double() != right.exact)
 
     assert guilty is not None
     assert guilty[0] == 3
@@ -114,14 +115,14 @@ def test_an_error_of_two_k_blocks_is_no_single_ones() -> None:
     other = As.clone()
     other[:, 1:3] = 0
     out = exact_block_matmul(A, B, other, Bs, recipe=CASE.problem.recipe).float()
-    exact = exact_block_matmul(A, B, As, Bs, recipe=CASE.problem.recipe)
+    right = expect(A, B, As, Bs, recipe=CASE.problem.recipe, arithmetic=None)
 
-    assert guilty_block(honest(present(OPERANDS), CASE.problem), exact, out, out.double() != exact) is None
+    assert guilty_block(honest(present(OPERANDS), CASE.problem), right, out, out.double() != right.exact) is None
 
 
-def record(backend: object) -> dict[str, Any]:
+def record(backend: object, k: int = 256) -> dict[str, Any]:
     device = parse_device("cpu")
-    case = parse_case("gemm/1x128-128x128/m5-n256-k256/bf16/uniform-codes/s0")
+    case = parse_case(f"gemm/1x128-128x128/m5-n256-k{k}/bf16/uniform-codes/s0")
     return run_case(
         Assignment.of(case, Backend(backend, spec="next-scale"), probe(device)), seed=0, device=device
     ).to_json()
@@ -139,6 +140,27 @@ def test_a_record_of_a_wrong_result_says_where_and_why() -> None:
         bits = torch.tensor(float.fromhex(wrong["actual"]), dtype=torch.bfloat16).view(torch.int16)
         assert int(wrong["actual_bits"], 16) == int(bits) & 0xFFFF
         assert wrong["expected_bits"] != wrong["actual_bits"]
+
+
+class LosesSecondBlock:
+    name = "loses-second-block"
+
+    def apply_block_scaled_mm(
+        self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = DEFAULT_RECIPE
+    ) -> Tensor:
+        scales = As.clone()
+        scales[:, 1] = 0
+        return emulate_block_scaled_mm(A, B, scales, Bs, recipe=recipe, out_dtype=out_dtype)
+
+
+def test_a_record_names_the_k_block_that_is_lost_and_so_does_its_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "_spent", 0.0)
+
+    line = record(LosesSecondBlock(), k=640)
+
+    assert line["shape"] == "k-block"
+    assert line["where"].endswith(", off by -1 times the product of K block 1")
+    assert line["finding"].endswith(f"wrong: {line['where']}")
 
 
 def test_naming_stops_when_its_time_is_spent_and_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
