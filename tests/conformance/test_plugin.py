@@ -94,13 +94,13 @@ def test_a_session_that_is_cut_short_accounts_for_every_case(pytester: pytest.Py
         """
         import conformance.suite.conftest as suite
         calls = []
-        original = suite.run_case
+        original = suite.run_known
         def interrupted(*args, **kwargs):
             calls.append(1)
             if len(calls) == 2:
                 raise KeyboardInterrupt
             return original(*args, **kwargs)
-        suite.run_case = interrupted
+        suite.run_known = interrupted
         """
     )
     run(pytester, f"--conformance-case={SMALL}")

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import typer
 import yaml
-from click import Context
 
 from cases import PROFILES
 from conformance.cli import app
@@ -71,7 +70,7 @@ def filled(line: str, values: dict[str, str]) -> str:
     return VARIABLE.sub(lambda match: values[match[1] or match[2]], line)
 
 
-def parsed(words: list[str]) -> Context:
+def parsed(words: list[str]) -> typer.Context:
     """The command line, parsed and not run; it raises where a command, an option or an argument is wrong."""
     (_, name, *rest) = words
     return COMMANDS[name].make_context(name, rest)
