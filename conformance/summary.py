@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from conformance.causes import Cause, causes_of
@@ -57,7 +58,6 @@ def _about(header: Line) -> Iterator[str]:
 
 
 def _print_cause(console: Console, header: Line, cause: Cause) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     style = STYLES.get(cause.verdict, "")
@@ -65,7 +65,8 @@ def _print_cause(console: Console, header: Line, cause: Cause) -> None:
     console.print()
     console.print(Text.assemble((cause.verdict, style), " ", said))
     if cause.sentence:
-        console.print(Padding(plain(cause.sentence), (0, 0, 0, 2), expand=False))
+        for each in wrap(plain(cause.sentence), console.width - 2):
+            console.print(f"  {each}")
     console.print(f"  {plain(cause.reproduction(header))}", soft_wrap=True)
 
 

@@ -24,7 +24,7 @@ from conformance.trial import Finding, Trial
 UNEXPLAINED = "unexplained: no single fault of the catalogue and no published arithmetic gives these elements"
 UNEXPLAINED_WHOLE = "unexplained: no single fault of the catalogue gives these elements"
 
-SECONDS = 30.0
+SECONDS = 10.0
 """What a process spends on naming faults during a run: a kernel that is wrong everywhere is named often enough by then,
 and `explain` names the rest."""
 _spent = 0.0
