@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance import __version__
 from conformance.baseline import Baseline
 from conformance.beside import put_beside
 from conformance.conclude import CONFORMS, INCONCLUSIVE, Conclusion, conclude, worst
 from conformance.diff.result import Diff
 from conformance.diff.sides import Side
 from conformance.endings import say, what_broke
+from conformance.heading import about
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
-from conformance.probe import driver_version
-from conformance.records import Line, ReportLostError, ReportWriter, footer, header, plan_of
+from conformance.records import Line, ReportLostError, ReportWriter, footer, header
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -199,29 +197,3 @@ class Reporter:
             self._lost = True
             say(f"INCONCLUSIVE: {error}")
         return not self._lost
-
-
-def about(session: Session) -> dict[str, Any]:
-    """What the header says of suite, machine, backends and request."""
-    platform, request = session.platform, session.request
-    return {
-        "suite": __version__,
-        "torch": platform.torch_version,
-        "python": sys.version.split()[0],
-        "path": platform.path,
-        "platform": platform.kind,
-        "arch": platform.arch,
-        "runtime": platform.runtime,
-        "driver": driver_version(platform),
-        "device": str(session.device),
-        "device_name": platform.device_name,
-        "backends": {backend.name: backend.describe() for backend in session.backends},
-        "specs": {backend.name: backend.spec for backend in session.backends},
-        "profile": request.profile,
-        "seed": request.seed,
-        "require": list(request.require),
-        "plan": plan_of(session.planned),
-        "owing": list(session.ledger.owing(backend.name for backend in session.backends)),
-        **({"shard": str(request.shard)} if request.shard else {}),
-        "command": ["conformance", *sys.argv[1:]],
-    }

@@ -16,8 +16,8 @@ from conformance.evidence import Evidence, evidence_for
 from conformance.execute import run_known
 from conformance.explaining.account import Account
 from conformance.generated import Drawing, run_batch
+from conformance.heading import about
 from conformance.records import Line, header
-from conformance.reporting import about
 from conformance.request import Request
 from conformance.session import Session
 from reference import exact_block_matmul

@@ -27,9 +27,9 @@ from conformance.errors import UsageError
 from conformance.execute import run_case
 from conformance.explaining.account import Account
 from conformance.explaining.rerunning import room
+from conformance.heading import about
 from conformance.presentation import present
 from conformance.records import header
-from conformance.reporting import about
 from conformance.request import Request
 from conformance.scenarios.malformed import MALFORMED
 from conformance.scenarios.spoiling import SPOILS

@@ -1,0 +1,39 @@
+"""What the header of a report says of suite, machine, backends and request."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from conformance import __version__
+from conformance.probe import driver_version
+from conformance.records import plan_of
+
+if TYPE_CHECKING:
+    from conformance.session import Session
+
+
+def about(session: Session) -> dict[str, Any]:
+    """What the header says of suite, machine, backends and request."""
+    platform, request = session.platform, session.request
+    return {
+        "suite": __version__,
+        "torch": platform.torch_version,
+        "python": sys.version.split()[0],
+        "path": platform.path,
+        "platform": platform.kind,
+        "arch": platform.arch,
+        "runtime": platform.runtime,
+        "driver": driver_version(platform),
+        "device": str(session.device),
+        "device_name": platform.device_name,
+        "backends": {backend.name: backend.describe() for backend in session.backends},
+        "specs": {backend.name: backend.spec for backend in session.backends},
+        "profile": request.profile,
+        "seed": request.seed,
+        "require": list(request.require),
+        "plan": plan_of(session.planned),
+        "owing": list(session.ledger.owing(backend.name for backend in session.backends)),
+        **({"shard": str(request.shard)} if request.shard else {}),
+        "command": ["conformance", *sys.argv[1:]],
+    }
