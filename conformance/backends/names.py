@@ -9,6 +9,15 @@ BUILT_IN = {
     "torch-v2": "conformance.backends.torch_v2:TorchV2",
     "emulated-sm90": "conformance.backends.models:EmulatedSM90",
     "native": "conformance.backends.models:Native",
+    "compiled-native": "conformance.backends.examples.compiled_native:CompiledNative",
+    "triton": "conformance.backends.examples.triton_matmul:TritonMatmul",
+    "vllm-triton": "conformance.backends.adapters.vllm:VllmTriton",
+    "vllm-cutlass": "conformance.backends.adapters.vllm:VllmCutlass",
+    "deep-gemm": "conformance.backends.adapters.deep_gemm:DeepGemm",
+    "flashinfer": "conformance.backends.adapters.flashinfer:FlashInfer",
+    "transformer-engine": "conformance.backends.adapters.transformer_engine:TransformerEngine",
+    "torchao": "conformance.backends.adapters.torchao:TorchAO",
+    "aiter": "conformance.backends.adapters.aiter:Aiter",
 }
 GROUP = "conformance.backends"
 
