@@ -109,14 +109,14 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
         return _of_rule(case, backend, platform)
     if case.problem.recipe not in backend.recipes:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
-    implemented, reason = backend.can_implement(case.problem)
-    if not implemented:
-        return Absent(f"{backend.name}: {reason}")
+    # Torch's own APIs are held to the contract, whatever they say of the platform; of others that is the first word.
+    answers = ([] if backend.api else [backend.is_supported(platform)]) + [backend.can_implement(case.problem)]
+    declined = next((reason for does, reason in answers if not does), None)
+    if declined is not None:
+        return Absent(f"{backend.name}: {declined}")
     if backend.api:
         return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
-    supported, reason = backend.is_supported(platform)
-    plain = Compute(may_decline=not backend.announces_problems) if supported else Absent(f"{backend.name}: {reason}")
-    return _in_scenario(plain, case, backend, platform)
+    return _in_scenario(Compute(may_decline=not backend.announces_problems), case, backend, platform)
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:

@@ -120,11 +120,21 @@ def _doubt(lines: Sequence[Line], counts: Counter[str], require: Sequence[str], 
     if is_shard:
         return ""
     if not require and not any(line.get("computed") for line in lines):
-        return f"no product was computed; {REMEDY}"
+        return f"no product was computed; {_reasons(lines) or REMEDY}"
     blocks = [line for line in lines if scales_of(line) == BLOCKS]
     if not require and blocks and not any(line.get("computed") for line in blocks):
         return f"no block-scaled product was computed{told_scales(lines)}; {REMEDY}"
     return ""
+
+
+def _reasons(lines: Sequence[Line]) -> str:
+    """Why nothing came of kernels that say it themselves, each in its own words; empty where one was called."""
+    if any(line["verdict"] != "unsupported" for line in lines):
+        return ""
+    by_backend: dict[str, Counter[str]] = {}
+    for line in lines:
+        by_backend.setdefault(line["backend"], Counter())[line["reason"]] += 1
+    return "; ".join(counts.most_common(1)[0][0].rstrip(".") for counts in by_backend.values())
 
 
 def _cut_short(lines: Sequence[Line], counts: Counter[str]) -> list[str]:

@@ -21,7 +21,7 @@ class DeepGemm(Borrowed):
     """
 
     name = "deep-gemm"
-    source = "DeepGEMM 2.6.1, csrc/apis/gemm.hpp and layout.hpp; gemm_fp8_fp8_bf16_nt in 1.0"
+    source = "DeepGEMM 2.6.1, csrc/apis/gemm.hpp and layout.hpp; gemm_fp8_fp8_bf16_nt before 2.0"
     package = Package(
         "deep_gemm", "deep_gemm", "pip install --no-build-isolation git+https://github.com/deepseek-ai/DeepGEMM"
     )

@@ -19,7 +19,7 @@ class VllmTriton(Borrowed):
     """``w8a8_triton_block_scaled_mm(A, B, As, Bs, [128, 128], dtype)``: A contiguous, the others of any strides."""
 
     name = "vllm-triton"
-    source = "vLLM 0.33.0, fp8_utils.py; w8a8_block_fp8_matmul up to 0.10"
+    source = "vLLM at 007d500, fp8_utils.py; w8a8_block_fp8_matmul before"
     package = VLLM
     places = ((f"{FP8_UTILS}:w8a8_triton_block_scaled_mm", f"{FP8_UTILS}:w8a8_block_fp8_matmul"),)
     limits = Limits(
@@ -33,19 +33,21 @@ class VllmTriton(Borrowed):
 
 
 class VllmCutlass(Borrowed):
-    """``cutlass_scaled_mm(A, B.T, scale_a=As, scale_b=Bs.T, out_dtype=dtype)``, M padded to 4 as vLLM does on Hopper.
+    """``cutlass_scaled_mm(A, B.T, scale_a=As, scale_b=Bs.T, out_dtype=dtype)``, M padded to 4.
+
+    vLLM pads so on Hopper. The kernel takes addresses alone: As by columns without gaps, Bs by rows.
 
     N and K that are no multiples of 16 vLLM hands to a Triton kernel, which is another one.
     """
 
     name = "vllm-cutlass"
-    source = "vLLM 0.33.0, _custom_ops.py and csrc cutlass_w8a8/c3x/scaled_mm_helper.hpp"
+    source = "vLLM at 0002bde, _custom_ops.py; at 1051220, scaled_mm_blockwise_sm90_fp8_dispatch.cuh"
     package = VLLM
     places = (("vllm._custom_ops:cutlass_scaled_mm",),)
     limits = Limits({"cuda": ("sm90", "sm100", "sm120")}, outputs=("bf16", "fp16"), columns=16, lanes=16)
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
-        """As column-major, which the kernel takes for granted."""
+        """Rows of zeros, their scales one, which are cut off again."""
         m, more = A.shape[0], -A.shape[0] % ALIGNMENT
         A = torch.nn.functional.pad(A.view(torch.uint8), (0, 0, 0, more)).view(A.dtype)
         As = in_aligned_columns(torch.nn.functional.pad(As, (0, 0, 0, more), value=1.0))

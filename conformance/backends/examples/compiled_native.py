@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -19,6 +23,9 @@ from reference.blocks import BLOCK, check_operands, k_blocks
 
 if TYPE_CHECKING:
     from conformance.backends.protocol import Answer
+
+COMPILATIONS = 64
+"""How often the reference may be compiled: beyond that, torch.compile raises."""
 
 
 class CompiledNative(Native):
@@ -47,25 +54,39 @@ class CompiledNative(Native):
 
     @cached_property
     def block(self) -> Any:
-        """The compiled reference."""
+        """The compiled reference, compiled when it is first called."""
         return torch.compile(native_w8a8_block_matmul, dynamic=True, fullgraph=True)
 
     def apply_block_scaled_mm(
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"
     ) -> Tensor:
-        """``A [M,K] @ B [N,K].T`` in float32, K block by K block."""
+        """``A [M,K] @ B [N,K].T`` in float32, block by block of the weights."""
         check_operands(A, B, As, Bs, recipe=recipe)
         out = torch.zeros(A.shape[0], Bs.shape[0] * BLOCK, dtype=torch.float32, device=A.device)
-        a, b = (k_blocks(_bytes(x, multiple)).contiguous() for x, multiple in ((A, 1), (B, BLOCK)))
-        for i in range(As.shape[1] if A.shape[0] else 0):
-            of_a = a[i].view(A.dtype), As[:, i : i + 1].contiguous()
-            for j in range(Bs.shape[0]):
-                tile = slice(j * BLOCK, (j + 1) * BLOCK)
-                of_b = b[i, tile].view(B.dtype), Bs[j, i].reshape(1, 1)
-                out[:, tile] += self.block(of_a[0], of_b[0], of_a[1], of_b[1], (BLOCK, BLOCK), torch.float32)
+        if A.shape[0]:
+            with _compiling():
+                self._accumulate(out, A, B, As, Bs)
         return out[:, : B.shape[0]].to(out_dtype)
 
+    def _accumulate(self, out: Tensor, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> None:
+        """Add all blocks to ``out`` [M, nb * 128], those of K in order."""
+        a, b, sa = _blocks(A, 1), _blocks(B, BLOCK), As.t().unsqueeze(2).contiguous()
+        for i, j in product(range(As.shape[1]), range(Bs.shape[0])):
+            columns = slice(j * BLOCK, (j + 1) * BLOCK)
+            # Copies: of a view the compiler also guards the sizes of what it is a view of.
+            operands = (x.clone() for x in (a[i], b[i, columns], sa[i], Bs[j, i].reshape(1, 1)))
+            out[:, columns] += self.block(*operands, (BLOCK, BLOCK), torch.float32)
 
-def _bytes(x: Tensor, multiple: int) -> Tensor:
-    """The codes of ``x`` [R,K] as bytes, with rows of zeros appended up to a multiple of ``multiple``."""
-    return torch.nn.functional.pad(x.view(torch.uint8), (0, 0, 0, -x.shape[0] % multiple))
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Operand formats and a few values of M are compiled apart; the compiler's own warnings are nobody's error."""
+    with warnings.catch_warnings(), torch._dynamo.config.patch(recompile_limit=COMPILATIONS):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _blocks(x: Tensor, multiple: int) -> Tensor:
+    """FP8 ``x`` [R,K] as K blocks [kb, R, 128], with zeros appended up to whole blocks and ``multiple`` rows."""
+    rows = torch.nn.functional.pad(x.view(torch.uint8), (0, 0, 0, -x.shape[0] % multiple))
+    return k_blocks(rows).contiguous().view(x.dtype)
