@@ -5,6 +5,8 @@ Asking whether a package is there imports nothing; whether its function is, can 
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module, metadata
@@ -79,7 +81,9 @@ class OptionalFunction:
         for place in self.places:
             module, _, attribute = place.partition(":")
             try:
-                function = getattr(import_module(module), attribute, None)
+                # What a package says while it is imported is no result of ours.
+                with redirect_stdout(sys.stderr):
+                    function = getattr(import_module(module), attribute, None)
             except ModuleNotFoundError as error:
                 if self._is_own(error.name):
                     continue  # of another version

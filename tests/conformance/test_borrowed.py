@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from conformance.backends.optional import UnavailableError
 from conformance.backends.protocol import Backend
 from conformance.backends.registry import load_backend
 from conformance.conclude import INCONCLUSIVE, conclude
+from conformance.contract import Absent
 from conformance.contract.described import described
 from conformance.doctor import examine
 from conformance.doctor_tables import render
@@ -99,17 +101,31 @@ def test_a_package_that_is_not_installed_is_said_first_with_what_to_type(
 
     assert (supported, reason) == (False, f"{package.name} is not installed: {package.install}")
     assert package.install.startswith("pip install ")
-    assert str(promise) == f"{name}: {reason}" or f"{name}: {reason}" in repr(promise)
+    assert promise == Absent(f"{name}: {reason}")
     assert adapter(name).describe()[package.name] == "not installed"
     with pytest.raises(UnavailableError, match=re.escape(str(reason))):
         adapter(name).functions[0].load()
 
 
-def test_a_package_that_breaks_when_it_is_imported_is_answered_with_its_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "deep_gemm.py").write_text("raise OSError('libcuda.so.1:\\n  cannot open')\n")
+Written = Callable[[str], None]
+
+
+@pytest.fixture
+def deep_gemm_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Written]:
+    """Install a package deep_gemm with this text."""
     monkeypatch.syspath_prepend(tmp_path)
+
+    def write(text: str) -> None:
+        (tmp_path / "deep_gemm.py").write_text(text)
+
+    yield write
+    sys.modules.pop("deep_gemm", None)
+
+
+def test_a_package_that_breaks_when_it_is_imported_is_answered_with_its_error(
+    deep_gemm_is: Written,
+) -> None:
+    deep_gemm_is("raise OSError('libcuda.so.1:\\n  cannot open')\n")
 
     assert adapter("deep-gemm").is_supported(HOPPER) == (
         False,
@@ -117,20 +133,27 @@ def test_a_package_that_breaks_when_it_is_imported_is_answered_with_its_error(
     )
 
 
-def test_a_package_that_lacks_another_one_is_broken_and_not_of_another_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_package_says_while_it_is_imported_is_no_result(
+    deep_gemm_is: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "deep_gemm.py").write_text("import a_module_that_nobody_has\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    deep_gemm_is("print('no legacy kernels')\nfp8_gemm_nt = print\n")
+
+    assert adapter("deep-gemm").is_supported(HOPPER) == (True, None)
+    assert capsys.readouterr() == ("", "no legacy kernels\n")
+
+
+def test_a_package_that_lacks_another_one_is_broken_and_not_of_another_version(
+    deep_gemm_is: Written,
+) -> None:
+    deep_gemm_is("import a_module_that_nobody_has\n")
 
     _, reason = adapter("deep-gemm").is_supported(HOPPER)
 
     assert "cannot be imported (ModuleNotFoundError: No module named 'a_module_that_nobody_has')" in str(reason)
 
 
-def test_a_plan_imports_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "deep_gemm.py").write_text("raise OSError\n")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_plan_imports_nothing(deep_gemm_is: Written) -> None:
+    deep_gemm_is("raise OSError\n")
 
     assert adapter("deep-gemm").is_supported(PLANNED) == (True, None)
     assert adapter("deep-gemm").describe()["deep_gemm"] == "of unknown version"

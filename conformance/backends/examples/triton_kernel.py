@@ -42,7 +42,8 @@ def configuration_for(m: int) -> Configuration:
     return FEW_ROWS if m <= FEW_ROWS.rows else MANY_ROWS
 
 
-@triton.jit(do_not_specialize=["m", "n"])
+# What every batch changes, or is of no use to the loads and stores, is not worth a compilation.
+@triton.jit(do_not_specialize=["m", "stride_sam", "stride_sak", "stride_sbn", "stride_sbk"])
 def _block_scaled_mm(
     a: tl.tensor,
     b: tl.tensor,
