@@ -67,6 +67,16 @@ class Case:
         return p.m * p.n >= 1 << 31 or max(p.m, p.n) * p.k >= 1 << 32
 
     @property
+    def macs(self) -> int:
+        """Multiply-accumulates."""
+        return self.problem.macs
+
+    @property
+    def catches(self) -> str:
+        """What is caught by it."""
+        return self.scenario.catches if self.scenario.name else self.family.catches
+
+    @property
     def tier(self) -> Tier:
         """What results are held to."""
         return self.family.tier
@@ -83,8 +93,8 @@ class Case:
         return self.family.why_not(self.problem) or self.scenario.why_not(self.problem)
 
 
-def parse_case(text: str) -> Case:
-    """The case with id ``text``. Raises ValueError for anything that is no id of a buildable case."""
+def parse_product(text: str) -> Case:
+    """The case of a product with id ``text``. Raises ValueError for anything that is no id of a buildable case."""
     match = _ID.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
