@@ -134,7 +134,7 @@ def _normal(canvas: Canvas) -> Tensor:
 
 def _scale_edges(canvas: Canvas) -> Tensor:
     just = JUST[canvas.case.source]
-    factors = torch.tensor([1.0, 1 + just, 1 - just, 0.75], device=canvas.stream.device)
+    factors = torch.tensor([1.0, 1 + just, 1 - just, 0.625], device=canvas.stream.device)
     # Not above the largest power: float16 ends just behind the largest code of e5m2.
     powers = canvas.powers / 2
     drawn = canvas.stream.child("edges").below(len(factors), *canvas.groups.shape)
@@ -153,7 +153,7 @@ def _small(canvas: Canvas) -> Tensor:
     size = canvas.groups.shape
     largest = canvas.stream.child("amax").floats(-40, -22, *size)
     subnormal = canvas.stream.child("subnormal").below(4, *size) == 0
-    largest = torch.where(subnormal, largest * 2.0**-100, largest)
+    largest = torch.where(subnormal, largest * 2.0**-90, largest)
     return canvas.topped(canvas.normal(largest), largest)
 
 

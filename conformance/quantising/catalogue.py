@@ -98,6 +98,12 @@ class _EpsOnScale(Steps):
         return (amax / limit).clamp(min=EPS)
 
 
+@entered(FAULTS, "eps-added", "1e-10 is added to the largest element.")
+class _EpsAdded(Steps):
+    def scale(self, amax: Tensor, limit: float) -> Tensor:
+        return (amax + EPS) / torch.full((), limit, device=amax.device)
+
+
 @entered(FAULTS, "scale-of-zeros-is-one", "A group of zeros has scale 1.")
 class _ScaleOfZerosIsOne(Steps):
     def scale(self, amax: Tensor, limit: float) -> Tensor:

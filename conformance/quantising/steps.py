@@ -30,7 +30,8 @@ class Steps:
         plain = self.scale(self.amax(blocks), limit)
         scales = self.power(plain) if use_ue8m0 else plain
         quotient = self.quotient(blocks, self.applied(scales, plain))
-        codes = self.rounded(quotient, dtype, limit).reshape(quotient.shape[0] * height, -1)[:rows, :columns]
+        codes = self.rounded(quotient, dtype, limit)
+        codes = codes.reshape(quotient.shape[0] * height, quotient.shape[2] * width)[:rows, :columns]
         return codes.contiguous(), self.stored(scales)
 
     def read(self, x: Tensor) -> Tensor:
