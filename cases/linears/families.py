@@ -64,6 +64,19 @@ _FAMILIES = (
         codes=(11, 3),
     ),
     LinearFamily(
+        "ties",
+        "exact",
+        _bounded(12, 3),
+        "a quantiser that rounds otherwise than to nearest even: values halfway between two codes",
+        codes=(12, 3),
+    ),
+    LinearFamily(
+        "lone-blocks",
+        "exact",
+        _bounded(1, 1),
+        "a scale that several groups of a row, or rows, share: groups up to 2^17 apart, and one K block a column",
+    ),
+    LinearFamily(
         "zero-groups",
         "exact",
         _bounded(1, 1),

@@ -48,7 +48,7 @@ def build_given(case: LinearCase, *, seed: int = 0, device: torch.device | str =
     stream = Stream(f"{case.inputs}/{seed}", torch.device(device))
     drawn = _Drawn(case, stream)
     codes, scales = drawn.x()
-    wide = decode(codes).double() * drawn.groups.spread(scales).double()
+    wide = drawn.values(codes).double() * drawn.groups.spread(scales).double()
     x = wide.to(case.problem.out_dtype)
     assert torch.equal(torch.nan_to_num(x.double()), torch.nan_to_num(wide)), f"{case.id}: x is rounded"
     weight, weight_scale = drawn.weight()
@@ -75,16 +75,28 @@ class _Drawn:
         lanes = self._lanes()
         signs = 1 - 2 * self.stream.child("signs").below(2, problem.m, len(lanes)).float()
         codes[:, lanes] = signs * LARGEST
-        scales = torch.ldexp(
-            torch.ones(problem.m, len(lanes), device=self.stream.device),
-            tags(self.stream.child("scales"), problem.m, len(lanes), limit=3).int() - 1,  # 1, 2 and 4
-        )
+        # 1, 2 and 4; or 2^-13 to 2^4, where no sum is over more than one of them.
+        limit, off = (18, 14) if self.case.family.name == "lone-blocks" else (3, 1)
+        exponents = tags(self.stream.child("scales"), problem.m, len(lanes), limit=limit).int() - off
+        scales = torch.ldexp(torch.ones(exponents.shape, device=self.stream.device), exponents)
         if self.case.family.name == "zero-groups":
             zero = self._zero_groups()
             codes = torch.where(self.groups.spread(zero), codes * 0, codes)
         if self.case.family.is_special:
             codes[self._place()] = torch.nan
         return clamping_cast(codes, E4M3FN.dtype), scales
+
+    def values(self, codes: Tensor) -> Tensor:
+        """What is quantised to ``codes``: the same, or halfway values, ties of which the even codes win."""
+        plain = decode(codes)
+        if self.case.family.name != "ties":
+            return plain
+        magnitude = plain.abs()
+        # From 8 on codes are one apart, so the halves beside an even one are its own; there are none beside an odd one.
+        beside = (magnitude >= 8) & (magnitude <= 12) & (magnitude % 2 == 0)
+        outwards = self.stream.child("outwards").below(2, *plain.shape) == 1
+        half = torch.where(outwards | (magnitude == 8), 0.5, -0.5)
+        return torch.where(beside, torch.copysign(magnitude + half, plain), plain)
 
     def weight(self) -> tuple[Tensor, Tensor]:
         """Codes [N, K] and scales [nb, kb] of the weight."""
@@ -93,9 +105,12 @@ class _Drawn:
         blocks = -(-n // BLOCK), -(-k // BLOCK)
         if self.case.family.codes is None:
             return clamping_cast(codes, E4M3FN.dtype), self.stream.child("weight/scales").floats(-10, -4, *blocks)
-        column = torch.arange(n, device=self.stream.device) % RARE != 0
+        column = torch.arange(n, device=self.stream.device)[:, None]
         lanes = self._lanes()
-        codes[:, lanes] = torch.where(column[:, None], 0.0, codes[:, lanes])
+        codes[:, lanes] = torch.where(column % RARE != 0, 0.0, codes[:, lanes])
+        if self.case.family.name == "lone-blocks":
+            block = torch.arange(k, device=self.stream.device) // BLOCK
+            codes = torch.where(column % blocks[1] == block, codes, 0.0)
         return clamping_cast(codes, E4M3FN.dtype), tags(self.stream.child("weight/scales"), *blocks, limit=W_TAGS)
 
     def bias(self) -> Tensor:
