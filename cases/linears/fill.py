@@ -15,6 +15,7 @@ from cases.quantising.granularity import Granularity
 from cases.quantising.groups import Groups
 from cases.stream import Stream
 from reference.blocks import BLOCK
+from reference.dot import power_of_two
 from reference.exactness import why_not_exact
 from reference.formats import E4M3FN, clamping_cast, decode
 
@@ -77,8 +78,7 @@ class _Drawn:
         codes[:, lanes] = signs * LARGEST
         # 1, 2 and 4; or 2^-13 to 2^4, where no sum is over more than one of them.
         limit, off = (18, 14) if self.case.family.name == "lone-blocks" else (3, 1)
-        exponents = tags(self.stream.child("scales"), problem.m, len(lanes), limit=limit).int() - off
-        scales = torch.ldexp(torch.ones(exponents.shape, device=self.stream.device), exponents)
+        scales = power_of_two(tags(self.stream.child("scales"), problem.m, len(lanes), limit=limit) - off)
         if self.case.family.name == "zero-groups":
             zero = self._zero_groups()
             codes = torch.where(self.groups.spread(zero), codes * 0, codes)
@@ -120,7 +120,7 @@ class _Drawn:
         mantissa = 128 + stream.child("mantissa").below(128, n)
         exponent = stream.child("exponent").below(5, n) - 2
         sign = 1 - 2 * stream.child("sign").below(2, n)
-        return torch.ldexp((sign * mantissa).float(), exponent.int()).to(self.case.problem.out_dtype)
+        return ((sign * mantissa).float() * power_of_two(exponent)).to(self.case.problem.out_dtype)
 
     def planted(self, x: Tensor) -> Tensor:
         """``x`` with the one value that is not finite, where the family has one."""

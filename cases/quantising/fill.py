@@ -16,6 +16,7 @@ from cases.quantising.case import QuantCase
 from cases.quantising.groups import Groups
 from cases.quantising.places import special_of
 from cases.stream import Stream
+from reference.dot import power_of_two
 from reference.formats import FORMATS, Format
 
 POWERS_OF_TWO = ("ties", "near-ties", "codes")
@@ -60,7 +61,7 @@ class Canvas:
         """A power of two a group, other than those of its neighbours, under which all codes and ties fit x."""
         narrow = self.case.source == "fp16" and self.kind.quant_max > 1 << 10
         exponents = tags(self.stream.child("tags"), *self.groups.shape, limit=6 if narrow else 12) - 7
-        return torch.ldexp(torch.ones_like(exponents), exponents.int())
+        return power_of_two(exponents)
 
     def element(self, name: str, limit: int) -> Tensor:
         """An integer below ``limit`` for every element."""

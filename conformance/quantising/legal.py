@@ -24,6 +24,7 @@ from torch import Tensor
 from cases import QuantCase
 from cases.quantising.groups import Groups
 from conformance.measure import ordered
+from reference.dot import power_of_two
 from reference.formats import FORMATS, Format
 
 EPS = torch.tensor(1e-10, dtype=torch.float32).double()
@@ -82,7 +83,7 @@ class Legal:
         else:
             # A quotient rounded to 53 bits and then to 24 is that rounded at once (Figueroa, 1995).
             quotient = (self.amax / limit).float()
-        return torch.ldexp(torch.ones_like(quotient), self._exponents()) if self._is_power else quotient
+        return power_of_two(self._exponents()) if self._is_power else quotient
 
     @property
     def _is_power(self) -> bool:

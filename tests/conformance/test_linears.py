@@ -25,6 +25,7 @@ from reference.formats import decode
 CPU = torch.device("cpu")
 PLATFORM = probe(CPU)
 QUICK = [case for case in planned("quick") if case.problem.k < 7168]
+SMALL = [case for case in QUICK if case.macs < 1 << 20]
 RECIPE = "linear/1x128-128x128"
 
 
@@ -36,8 +37,8 @@ def judged(subject: Any, case: LinearCase | str) -> CaseRecord:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_every_right_linear_passes_every_case(name: str) -> None:
-    wrong = [(r.id, r.detail) for r in (judged(RIGHT[name], case) for case in QUICK) if r.verdict != "passed"]
+def test_every_right_linear_passes_every_small_case(name: str) -> None:
+    wrong = [(r.id, r.detail) for r in (judged(RIGHT[name], case) for case in SMALL) if r.verdict != "passed"]
 
     assert wrong == []
 

@@ -31,6 +31,7 @@ from reference.formats import FORMATS
 CPU = torch.device("cpu")
 PLATFORM = probe(CPU)
 QUICK = quantisations("quick")
+SMALL = [case for case in QUICK if case.rows * case.columns < 10_000]
 TOKENS = "quantise/token-group128"
 
 
@@ -61,8 +62,8 @@ def is_wrong(steps: Steps, id_: str) -> bool:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_every_right_quantiser_passes_every_case(name: str) -> None:
-    wrong = [(r.id, r.detail) for r in (judged(Made(RIGHT[name]), case) for case in QUICK) if r.verdict != "passed"]
+def test_every_right_quantiser_passes_every_small_case(name: str) -> None:
+    wrong = [(r.id, r.detail) for r in (judged(Made(RIGHT[name]), case) for case in SMALL) if r.verdict != "passed"]
 
     assert wrong == []
 
