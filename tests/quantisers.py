@@ -265,6 +265,23 @@ class NotTensors(Odd):
         return pair[0], 1.0
 
 
+class Sparse(Odd):
+    def spoil(self, x: Tensor, pair: tuple[Tensor, Tensor]) -> Any:
+        return pair[0], pair[1].to_sparse()
+
+
+class OnMeta(Odd):
+    def spoil(self, x: Tensor, pair: tuple[Tensor, Tensor]) -> Any:
+        return pair[0].to("meta"), pair[1]
+
+
+class GivesInputBack(Odd):
+    """Codes lie in the memory of x."""
+
+    def spoil(self, x: Tensor, pair: tuple[Tensor, Tensor]) -> Any:
+        return x.view(torch.uint8)[:, : x.shape[1]].view(torch.float8_e4m3fn), pair[1]
+
+
 class CodesAsFloats(Odd):
     def spoil(self, x: Tensor, pair: tuple[Tensor, Tensor]) -> Any:
         return pair[0].float(), pair[1]

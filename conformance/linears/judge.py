@@ -60,6 +60,8 @@ def judge_form(case: LinearCase, x: Tensor, out: object) -> Judgement | None:
     shape = (*x.shape[:-1], case.problem.n)
     if not isinstance(out, Tensor):
         return failed("not-a-tensor", f"a {type(out).__name__} came, not a tensor")
+    if out.layout != torch.strided:
+        return failed("not-a-tensor", f"a tensor of layout {out.layout} came, not a dense one")
     if tuple(out.shape) != shape:
         return failed("wrong-shape", f"the result has shape {tuple(out.shape)}, not {shape}")
     if out.dtype != case.problem.out_dtype:

@@ -35,6 +35,8 @@ def judge_form(case: QuantCase, x: Tensor, returned: object) -> Judgement | Pair
     codes, scales = returned
     if not isinstance(codes, Tensor) or not isinstance(scales, Tensor):
         return failed("not-a-tensor", f"{type(codes).__name__} and {type(scales).__name__} came, not two tensors")
+    if any(one.layout != torch.strided for one in (codes, scales)):
+        return failed("not-a-tensor", f"tensors of layout {codes.layout} and {scales.layout} came, not dense ones")
     pair, shape = Pair(codes.detach(), scales.detach()), _scale_shape(case, x)
     for name, one, form, dtype in (
         ("codes", codes, tuple(x.shape), Legal(case, x).kind.dtype),

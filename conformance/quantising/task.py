@@ -131,6 +131,7 @@ class _Codes:
 
 def _kept(returned: object, handed: Handed) -> str | None:
     """How one of the results lies in the memory of x, or None."""
-    results = returned if isinstance(returned, tuple | list) else ()
-    owners = [handed.owner_of(one) for one in results if isinstance(one, Tensor) and one.numel()]
+    results = [one for one in returned if isinstance(one, Tensor)] if isinstance(returned, tuple | list) else []
+    in_memory = [one for one in results if one.layout == torch.strided and not one.is_meta and one.numel()]
+    owners = [handed.owner_of(one) for one in in_memory]
     return next((f"a result lies in the memory of {owner}" for owner in owners if owner), None)

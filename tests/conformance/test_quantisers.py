@@ -164,6 +164,9 @@ def test_a_fault_is_caught_where_it_shows_and_named(fault: str, case: str, reaso
         (quantisers.OneBuffer, "@twice/m5-k384", "results-shared"),
         (quantisers.NoPair, "/m5-k384", "not-a-pair"),
         (quantisers.NotTensors, "/m5-k384", "not-a-tensor"),
+        (quantisers.Sparse, "/m5-k384", "not-a-tensor"),
+        (quantisers.OnMeta, "/m5-k384", "wrong-device"),
+        (quantisers.GivesInputBack, "/m5-k384", "memory-changed"),
         (quantisers.CodesAsFloats, "/m5-k384", "wrong-dtype"),
         (quantisers.ScaleOfRows, "/m5-k384", "wrong-shape"),
         (quantisers.Raises, "/m5-k384", "raised"),
@@ -287,6 +290,26 @@ def test_a_scale_three_units_off_is_wrong_and_one_two_units_off_is_not() -> None
 
     actual = [bool(legal.wrong_scales((right + off).view(torch.float32)).all()) for off in (-3, -2, 2, 3)]
     assert actual == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("amax", "right"),
+    [
+        (448.0, {1.0}),
+        (448 * (1 + 2.0**-20), {1.0, 2.0}),
+        (448 * (1 + 2.0**-12), {2.0}),
+        (448 * (1 - 2.0**-20), {1.0}),
+        (4.48e-8, {2.0**-33}),
+        (0.0, {2.0**-33}),
+    ],
+)
+def test_a_power_of_two_is_rounded_up_and_by_a_hair_in_either_direction(amax: float, right: set[float]) -> None:
+    case = parse_case(f"{TOKENS}@ue8m0/m1-k1/fp32-e4m3fn/normal/s0")
+    assert isinstance(case, QuantCase)
+    legal = Legal(case, torch.tensor([[amax]]))
+
+    candidates = [2.0**-34, 2.0**-33, 2.0**-32, 0.5, 1.0, 2.0, 4.0, 0.0, torch.inf, torch.nan]
+    assert {x for x in candidates if not legal.wrong_scales(torch.tensor([[x]])).any()} == right
 
 
 def test_of_a_tie_one_code_is_right_under_a_power_of_two_and_both_are_under_any_other() -> None:
