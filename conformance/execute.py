@@ -36,11 +36,10 @@ def run_known(assignment: Assignment | Task, ledger: Ledger, *, seed: int, devic
     entry = ledger.quarantines(case, assignment.backend.name)
     if entry is not None:
         return Run(assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}")))
-    run = (
-        assignment.run(seed=seed, device=device)
-        if isinstance(assignment, Task)
-        else _run(assignment, seed=seed, device=device)
-    )
+    if isinstance(assignment, Task):
+        run = Run(assignment.run(seed=seed, device=device))
+    else:
+        run = _run(assignment, seed=seed, device=device)
     return replace(run, record=ledger.settle(case, run.record))
 
 

@@ -9,6 +9,7 @@ from cases.family import Tier
 from cases.linears.families import FAMILIES, LinearFamily
 from cases.problem import OUT_DTYPES, Problem
 from cases.quantising.options import OF_INPUTS, OPTIONS, in_order, spelled, why_no_options, why_not_flattened
+from cases.spelling import check_choices, checked
 
 PREFIX = "linear"
 RECIPE = "1x128-128x128"
@@ -84,14 +85,13 @@ def parse_linear(text: str) -> LinearCase:
     match = _ID.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
-    for what, value, choices in (
+    check_choices(
+        text,
         ("recipe of a linear", match["recipe"], (RECIPE,)),
         ("output dtype", match["out"], tuple(OUT_DTYPES)),
         ("kind of bias", match["bias"], tuple(BIAS.values())),
         ("value family", match["family"], tuple(FAMILIES)),
-    ):
-        if value not in choices:
-            raise ValueError(f"{text!r} names an unknown {what}; choose one of {', '.join(choices)}")
+    )
     options = tuple(match["options"].split("+")) if match["options"] else ()
     wrong = why_no_options(options, OF_INPUTS)
     if wrong:
@@ -105,12 +105,7 @@ def parse_linear(text: str) -> LinearCase:
 def _buildable(case: LinearCase, text: str) -> LinearCase:
     if min(case.problem.n, case.problem.k) < 1:
         raise ValueError(f"{text!r} has an empty weight; N and K start at 1")
-    if case.id != text:
-        raise ValueError(f"{text!r} is no case id; did you mean {case.id}?")
-    reason = case.why_not()
-    if reason:
-        raise ValueError(f"{text!r} cannot be built: {reason}")
-    return case
+    return checked(case, text)
 
 
 EXAMPLE = LinearCase(Problem(83, 576, 7168), True, FAMILIES["tagged-rows"])

@@ -10,6 +10,7 @@ from cases.problem import OPERAND_FORMATS, OUT_DTYPES
 from cases.quantising.families import FAMILIES, QuantFamily
 from cases.quantising.granularity import EXAMPLES, Granularity
 from cases.quantising.options import OPTIONS, in_order, spelled, why_no_options, why_not_flattened
+from cases.spelling import check_choices, checked
 
 PREFIX = "quantise"
 _ID = re.compile(
@@ -108,13 +109,12 @@ def parse_quantisation(text: str) -> QuantCase:
     granularity = Granularity.parse(match["granularity"])
     if granularity is None:
         raise ValueError(f"{text!r} names an unknown granularity; they look like {' and '.join(EXAMPLES)}")
-    for what, value, choices in (
+    check_choices(
+        text,
         ("dtype of x", match["source"], tuple(OUT_DTYPES)),
         ("FP8 format", match["target"], OPERAND_FORMATS),
         ("value family", match["family"], tuple(FAMILIES)),
-    ):
-        if value not in choices:
-            raise ValueError(f"{text!r} names an unknown {what}; choose one of {', '.join(choices)}")
+    )
     options = tuple(match["options"].split("+")) if match["options"] else ()
     wrong = why_no_options(options)
     if wrong:
@@ -127,12 +127,7 @@ def parse_quantisation(text: str) -> QuantCase:
 def _buildable(case: QuantCase, text: str) -> QuantCase:
     if not case.columns or (not case.rows and not case.granularity.is_of_tokens):
         raise ValueError(f"{text!r} has nothing along K or N; they start at 1")
-    if case.id != text:
-        raise ValueError(f"{text!r} is no case id; did you mean {case.id}?")
-    reason = case.why_not()
-    if reason:
-        raise ValueError(f"{text!r} cannot be built: {reason}")
-    return case
+    return checked(case, text)
 
 
 EXAMPLE = QuantCase(Granularity("token-group128", 1, 128), 83, 7168, "bf16", "e4m3fn", FAMILIES["ties"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import torch
@@ -10,9 +9,7 @@ from torch import Tensor
 
 from cases import LinearCase
 from cases.linears.fill import Given, build_given
-from cases.operands import digest_of
 from conformance.calling import Outcome, share_memory, watch
-from conformance.execute import Run
 from conformance.linears.catalogue import name_fault
 from conformance.linears.judge import judge_form, judge_values
 from conformance.linears.linear import Linear
@@ -21,10 +18,8 @@ from conformance.presentation import Handed
 from conformance.probe import Platform
 from conformance.subjects.handing import hand_over, shaped
 from conformance.subjects.judging import judge_call
-from conformance.subjects.task import Task, promised
+from conformance.subjects.task import Judged, Task, promised
 from conformance.tiers import Judgement, failed
-
-Members = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -42,26 +37,12 @@ class LinearTask(Task):
         unsure = problem.k % 128 != 0 or not problem.is_aligned or unusual or not problem.m
         return cls(case, backend, platform, promised(backend.why_not(case), unsure))
 
-    def run(self, *, seed: int, device: torch.device) -> Run:
-        """Build, call, judge. Raises only where the harness itself fails."""
-        declined = self.declined()
-        if declined is not None:
-            return Run(self.record(declined))
-        started = time.perf_counter()
-        given = build_given(self.case, seed=seed, device=device)
-        judgement, out, more = self._judged(given)
-        record = self.record(
-            judgement,
-            **more,
-            recipe=self.case.problem.recipe,
-            computed=out is not None and out.numel() > 0,
-            seconds=round(time.perf_counter() - started, 4),
-            input_digest=given.digest,
-            output_digest="" if out is None else digest_of(out),
-        )
-        return Run(record, out)
+    def build(self, *, seed: int, device: torch.device) -> Given:
+        """The input of the case."""
+        return build_given(self.case, seed=seed, device=device)
 
-    def _judged(self, given: Given) -> tuple[Judgement, Tensor | None, Members]:
+    def judge(self, given: Given) -> Judged:
+        """Call the linear and judge its result."""
         tensors = {"x": given.x, "weight": given.operands.B, "weight_scale": given.operands.Bs}
         bias = {} if given.bias is None else {"bias": given.bias[None]}
         handed = hand_over({**tensors, **bias}, self.case.options)
@@ -69,16 +50,16 @@ class LinearTask(Task):
         outcome = self._call(handed, x)
         judgement = judge_call(self.promise, outcome) or judge_form(self.case, x, outcome.returned)
         if judgement is not None:
-            return judgement, None, {}
+            return Judged(judgement)
         assert isinstance(outcome.returned, Tensor)
         out = outcome.returned.detach()
         flat = out.reshape(-1, self.case.problem.n)
         judgement, wrong = judge_values(self.case, given, flat)
         if judgement.verdict == "failed":
-            return judgement, flat, {**vars(locate(wrong)), **self._named(given, x, flat)}
+            return Judged(judgement, (flat,), {**vars(locate(wrong)), **self._named(given, x, flat)})
         if "twice" in self.case.options:
             judgement = self._again(handed, x, out) or judgement
-        return judgement, flat, {}
+        return Judged(judgement, (flat,))
 
     def _call(self, handed: Handed, x: Tensor) -> Outcome:
         """Call the linear on soiled memory and see what it does to what it was given."""
@@ -89,7 +70,10 @@ class LinearTask(Task):
     def _again(self, handed: Handed, x: Tensor, first: Tensor) -> Judgement | None:
         """What is wrong with a second call, or with what it did to the result of the first one."""
         kept = first.clone()
-        second = self._call(handed, x).returned
+        outcome = self._call(handed, x)
+        if outcome.damage:
+            return failed("memory-changed", outcome.damage)
+        second = outcome.returned
         misfit = judge_form(self.case, x, second)
         if misfit is not None:
             return failed("results-differ", f"the second call is answered otherwise: {misfit.detail}")
@@ -100,6 +84,6 @@ class LinearTask(Task):
             return failed("results-differ", "two calls on the same x give other bits")
         return None
 
-    def _named(self, given: Given, x: Tensor, out: Tensor) -> Members:
+    def _named(self, given: Given, x: Tensor, out: Tensor) -> dict[str, object]:
         found = name_fault(self.case, given, x, out)
         return {} if found is None else {"fault": found.name, "finding": found.sentence}

@@ -27,6 +27,11 @@ class Pair:
     codes: Tensor
     scales: Tensor
 
+    @property
+    def results(self) -> tuple[Tensor, Tensor]:
+        """Both."""
+        return self.codes, self.scales
+
 
 def judge_form(case: QuantCase, x: Tensor, returned: object) -> Judgement | Pair:
     """The pair that came for ``x`` as it was handed over, or what is wrong with its form."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from cases import QuantCase
-from cases.operands import digest_of
 from cases.quantising.fill import Input, build_input
 from conformance.calling import Outcome, share_memory, synchronise
-from conformance.execute import Run
 from conformance.location import locate
 from conformance.presentation import Handed
 from conformance.probe import Platform
@@ -22,7 +19,7 @@ from conformance.quantising.quantiser import Quantiser
 from conformance.soiling import soiled
 from conformance.subjects.handing import hand_over, shaped
 from conformance.subjects.judging import judge_call
-from conformance.subjects.task import Task, promised
+from conformance.subjects.task import Judged, Task, promised
 from conformance.tiers import Judgement, failed
 
 
@@ -40,40 +37,27 @@ class QuantTask(Task):
         unsure = case.is_ragged or unusual or not case.rows
         return cls(case, backend, platform, promised(backend.why_not(case), unsure))
 
-    def run(self, *, seed: int, device: torch.device) -> Run:
-        """Build, call, judge. Raises only where the harness itself fails."""
-        declined = self.declined()
-        if declined is not None:
-            return Run(self.record(declined))
-        started = time.perf_counter()
-        given = build_input(self.case, seed=seed, device=device)
-        judgement, pair, more = self._judged(given)
-        record = self.record(
-            judgement,
-            **more,
-            computed=pair is not None and pair.codes.numel() > 0,
-            seconds=round(time.perf_counter() - started, 4),
-            input_digest=given.digest,
-            output_digest=digest_of(pair.codes, pair.scales) if pair else "",
-        )
-        return Run(record, pair.codes if pair else None)
+    def build(self, *, seed: int, device: torch.device) -> Input:
+        """The input of the case."""
+        return build_input(self.case, seed=seed, device=device)
 
-    def _judged(self, given: Input) -> tuple[Judgement, Pair | None, dict[str, object]]:
+    def judge(self, given: Input) -> Judged:
+        """Call the quantiser and judge codes and scales."""
         handed = hand_over({"x": given.x}, self.case.options)
         x = shaped(handed.tensors[0], self.case.options)
         outcome = self._call(handed, x)
         judgement = judge_call(self.promise, outcome)
         if judgement is not None:
-            return judgement, None, {}
+            return Judged(judgement)
         pair = judge_form(self.case, x, outcome.returned)
         if isinstance(pair, Judgement):
-            return pair, None, {}
+            return Judged(pair)
         judgement, wrong = judge_values(self.case, given.x, pair, self.backend.arithmetic)
         if judgement.verdict == "failed":
-            return judgement, pair, self._described(given.x, pair, wrong)
+            return Judged(judgement, pair.results, self._described(given.x, pair, wrong))
         if "twice" in self.case.options:
             judgement = self._again(handed, x, pair) or judgement
-        return judgement, pair, {}
+        return Judged(judgement, pair.results)
 
     def _call(self, handed: Handed, x: Tensor) -> Outcome:
         """Call the quantiser on soiled memory and see what it does to ``x`` and around it."""
@@ -90,7 +74,10 @@ class QuantTask(Task):
     def _again(self, handed: Handed, x: Tensor, first: Pair) -> Judgement | None:
         """What is wrong with a second call, or with what it did to the results of the first one."""
         kept = first.codes.view(torch.uint8).clone(), first.scales.clone()
-        second = judge_form(self.case, x, self._call(handed, x).returned)
+        outcome = self._call(handed, x)
+        if outcome.damage:
+            return failed("memory-changed", outcome.damage)
+        second = judge_form(self.case, x, outcome.returned)
         if isinstance(second, Judgement):
             return failed("results-differ", f"the second call is answered otherwise: {second.detail}")
         if first.codes.numel() and share_memory(second.codes, (first.codes,)):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cases.operands import digest_of
 from conformance.contract import Absent, Compute, Promise, RightOrRefused, describe_promise
 from conformance.probe import Platform
 from conformance.shards.share import Work
@@ -14,10 +17,18 @@ from conformance.verdict import CaseRecord
 
 if TYPE_CHECKING:
     import torch
-
-    from conformance.execute import Run
+    from torch import Tensor
 
 MACS_AT_ONCE = 1e7
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judgement, the results that it is about where there are any of the right form, and members of the record."""
+
+    judgement: Judgement
+    results: tuple[Tensor, ...] = ()
+    described: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -30,8 +41,28 @@ class Task(ABC):
     promise: Promise
 
     @abstractmethod
-    def run(self, *, seed: int, device: torch.device) -> Run:
+    def build(self, *, seed: int, device: torch.device) -> Any:
+        """What the subject is given; its ``digest`` names the bytes."""
+
+    @abstractmethod
+    def judge(self, given: Any) -> Judged:
+        """Call the subject and judge what comes."""
+
+    def run(self, *, seed: int, device: torch.device) -> CaseRecord:
         """Build, call, judge. Raises only where the harness itself fails."""
+        if isinstance(self.promise, Absent):
+            return self.record(Judgement("unsupported", self.promise.reason))
+        started = time.perf_counter()
+        given = self.build(seed=seed, device=device)
+        judged = self.judge(given)
+        return self.record(
+            judged.judgement,
+            **judged.described,
+            computed=any(result.numel() for result in judged.results),
+            seconds=round(time.perf_counter() - started, 4),
+            input_digest=given.digest,
+            output_digest=digest_of(*judged.results) if judged.results else "",
+        )
 
     @property
     def work(self) -> Work:
@@ -42,10 +73,6 @@ class Task(ABC):
     def computes(self) -> bool:
         """Whether a result may come."""
         return isinstance(self.promise, Compute | RightOrRefused)
-
-    def declined(self) -> Judgement | None:
-        """Why the subject is not called at all, as a judgement, or None."""
-        return Judgement("unsupported", self.promise.reason) if isinstance(self.promise, Absent) else None
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
         """The record of ``judgement``."""

@@ -33,7 +33,7 @@ def judged(subject: Any, case: LinearCase | str) -> CaseRecord:
     """The record of a case on a subject."""
     case = parse_case(case) if isinstance(case, str) else case  # type: ignore[assignment]
     assert isinstance(case, LinearCase)
-    return LinearTask.of(case, Linear(subject, spec="m:made"), PLATFORM).run(seed=0, device=CPU).record
+    return LinearTask.of(case, Linear(subject, spec="m:made"), PLATFORM).run(seed=0, device=CPU)
 
 
 @pytest.mark.parametrize("name", RIGHT)

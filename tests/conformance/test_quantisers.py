@@ -39,7 +39,7 @@ def judged(subject: Any, case: QuantCase | str) -> CaseRecord:
     """The record of a case on a subject."""
     case = parse_case(case) if isinstance(case, str) else case  # type: ignore[assignment]
     assert isinstance(case, QuantCase)
-    return QuantTask.of(case, Quantiser(subject, spec="m:made"), PLATFORM).run(seed=0, device=CPU).record
+    return QuantTask.of(case, Quantiser(subject, spec="m:made"), PLATFORM).run(seed=0, device=CPU)
 
 
 @cache
@@ -323,3 +323,16 @@ def test_of_a_tie_one_code_is_right_under_a_power_of_two_and_both_are_under_any_
 
     assert [wrong(448.0, code) for code in (14.0, 16.0, 18.0, 20.0)] == [True, False, True, True]
     assert [wrong(7 * 448.0, code) for code in (14.0, 16.0, 18.0, 20.0)] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("off", "right"),
+    [(2.0**-20, [18.0]), (2.0**-23, [16.0, 18.0]), (-(2.0**-23), [16.0, 18.0]), (-(2.0**-20), [16.0])],
+)
+def test_beside_a_tie_both_codes_are_right_as_far_as_a_division_may_be_off(off: float, right: list[float]) -> None:
+    case = parse_case(f"{TOKENS}/m1-k2/fp32-e4m3fn/normal/s0")
+    assert isinstance(case, QuantCase)
+    legal = Legal(case, torch.tensor([[7 * 448.0, 7 * 17 * (1 + off)]]))
+
+    wrong = [bool(legal.wrong_codes(torch.tensor([[448.0, x]]), torch.tensor([[7.0]]))[0, 1]) for x in (16.0, 18.0)]
+    assert [x for x, is_wrong in zip((16.0, 18.0), wrong, strict=True) if not is_wrong] == right
