@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cases import Case, parse_case
+from cases import Case
+from cases.case import parse_product
 from cases.operands import build_operands
 from conformance.backends.protocol import Backend
 from conformance.backends.registry import load_backends
@@ -49,7 +50,7 @@ def bench(specs: tuple[str, ...], device_name: str | None) -> dict[str, Any]:
     platform = probe(device)
     backends = load_backends(specs or (("torch-v1", "torch-v2") if platform.path == "sm90" else ()))
     texts = CPU_CASES if device.type == "cpu" else GPU_CASES
-    rows = [row for text in texts for row in _case_rows(parse_case(text), backends, device)]
+    rows = [row for text in texts for row in _case_rows(parse_product(text), backends, device)]
     padding = list(_padding_rows(backends, device)) if device.type == "cuda" else []
     about = {"path": platform.path, "device_name": platform.device_name, "torch": platform.torch_version}
     threads = torch.get_num_threads() if device.type == "cpu" else None
@@ -114,7 +115,7 @@ def _call(backend: Backend, tensors: tuple[Tensor, Tensor, Tensor, Tensor], case
 def _padding_rows(backends: tuple[Backend, ...], device: torch.device) -> Iterator[dict[str, Any]]:
     """What M costs, padded to a multiple of 4 or not, on one layer shape."""
     for m in PADDING_ROWS:
-        case = parse_case(f"gemm/1x128-128x128/m{m}-n7168-k2048/bf16/uniform-codes/s0")
+        case = parse_product(f"gemm/1x128-128x128/m{m}-n7168-k2048/bf16/uniform-codes/s0")
         tensors = present(build_operands(case, device=device)).tensors
         times = measure({b.name: _call(b, tensors, case) for b in backends}, device)
         yield {"m": m, "padded": m % 4 != 0, **{name: seconds * 1e6 for name, seconds in times.items()}}

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from cases import Problem
 from conformance.backends.protocol import Backend
-from conformance.presentation import Presented
-from conformance.soiling import soiled
+from conformance.presentation import Handed, Presented
+from conformance.soiling import Resulting, soiled
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
     return watch(lambda: backend.apply(presented.tensors, problem, out=presented.out), presented, problem)
 
 
-def watch(action: Callable[[], object], presented: Presented, problem: Problem) -> Outcome:
+def watch(action: Callable[[], object], presented: Handed, problem: Resulting) -> Outcome:
     """See what ``action``, one call of a kernel or many, returns or raises and does to presented operands."""
     returned, raised = None, None
     device = presented.tensors[0].device
@@ -78,7 +78,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
     return one is other or place(one) == place(other)
 
 
-def _kept(returned: object, presented: Presented) -> str | None:
+def _kept(returned: object, presented: Handed) -> str | None:
     if not isinstance(returned, Tensor) or not returned.numel() or returned.device.type == "meta":
         return None
     owner = presented.owner_of(returned)

@@ -69,7 +69,7 @@ class Course:
 def weight_of(id_: str) -> float:
     """How long the case takes, in units of one without a product worth mentioning."""
     try:
-        return 1 + parse_case(id_).problem.macs / MACS_AT_ONCE
+        return 1 + parse_case(id_).macs / MACS_AT_ONCE
     except ValueError:
         return EXAMPLES  # a batch of generated cases, which are small
 

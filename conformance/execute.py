@@ -16,6 +16,7 @@ from conformance.diagnosis.finding import described
 from conformance.evidence import evidence_for
 from conformance.room import why_no_room
 from conformance.scenarios import perform
+from conformance.subjects.task import Task
 from conformance.tiers import Claim, Judgement
 from conformance.trial import Trial
 from conformance.verdict import CaseRecord
@@ -29,13 +30,16 @@ class Run:
     output: Tensor | None = None
 
 
-def run_known(assignment: Assignment, ledger: Ledger, *, seed: int, device: torch.device) -> Run:
+def run_known(assignment: Assignment | Task, ledger: Ledger, *, seed: int, device: torch.device) -> Run:
     """`run_case` and what the ``ledger`` makes of it: what could harm the device is not run, a failure may be known."""
     case = assignment.case
     entry = ledger.quarantines(case, assignment.backend.name)
     if entry is not None:
         return Run(assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}")))
-    run = _run(assignment, seed=seed, device=device)
+    if isinstance(assignment, Task):
+        run = Run(assignment.run(seed=seed, device=device))
+    else:
+        run = _run(assignment, seed=seed, device=device)
     return replace(run, record=ledger.settle(case, run.record))
 
 

@@ -70,6 +70,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
+    arguments += [f"--conformance-quantiser={name}" for name in request.quantisers]
+    arguments += [f"--conformance-linear={name}" for name in request.linears]
     arguments += [f"--conformance-require={name}" for name in request.require]
     arguments += [f"--conformance-case={case}" for case in request.cases]
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]

@@ -29,6 +29,11 @@ Reason = Literal[
     "results-shared",  # two results lie in the same memory
     "fake-differs",  # fake operands are answered otherwise than eager ones: one refused, or a result of another form
     "surroundings-changed",  # a global flag, default or random state is not what it was
+    "not-a-pair",  # a quantiser that does not return codes and scales
+    "wrong-strides",  # scales that do not lie in memory as asked for
+    "wrong-scales",  # a scale that no legal quantiser gives
+    "wrong-codes",  # a code that no legal quantiser gives under the scale that came with it
+    "not-finite-lost",  # a NaN or an infinity that comes back as a number
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits

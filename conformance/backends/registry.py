@@ -19,6 +19,11 @@ def load_backend(spec: str) -> Backend:
     return Backend(_instance(_resolve(target), spec), spec=spec)
 
 
+def load_object(spec: str) -> Any:
+    """What ``package.module:attribute`` names, a class without arguments built. Raises UsageError."""
+    return _instance(_resolve(spec), spec)
+
+
 def load_backends(specs: tuple[str, ...]) -> tuple[Backend, ...]:
     """All of ``specs``. Raises UsageError when two of them answer to the same name."""
     backends = tuple(load_backend(spec) for spec in dict.fromkeys(specs))

@@ -16,6 +16,14 @@ Backends = Annotated[
         "--backend", metavar="B", help="Backend: a built-in name, an entry point, or package.module:attribute."
     ),
 ]
+Quantisers = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--quantiser", metavar="Q", help="Quantiser: reference-quantiser, or package.module:attribute."),
+]
+Linears = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--linear", metavar="L", help="End-to-end linear: reference-linear, or package.module:attribute."),
+]
 Device = Annotated[Optional[str], typer.Option(metavar="D", help="torch device; default: this machine's accelerator.")]  # noqa: UP045
 Profile = Annotated[str, typer.Option(metavar="P", help="quick, standard or full.")]
 Cases = Annotated[Optional[list[str]], typer.Option("--case", metavar="ID", help="One case; repeat for more.")]  # noqa: UP045

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cases import Case, parse_case
+from cases import AnyCase, Case, parse_case
 from conformance.contract.row import Api
 from conformance.errors import UsageError, unknown
 from conformance.probe import Platform
@@ -54,7 +54,12 @@ class Account:
 
     @cached_property
     def case(self) -> Case | None:
-        """The case, or None where this suite does not know it: a batch that passed, or a case of another suite."""
+        """The product, or None where it is none, or unknown: a batch that passed, or a case of another suite."""
+        return self.question if isinstance(self.question, Case) else None
+
+    @cached_property
+    def question(self) -> AnyCase | None:
+        """The same, whatever kind of subject the case is for."""
         try:
             return parse_case(self.id)
         except ValueError:

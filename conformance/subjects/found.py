@@ -1,0 +1,56 @@
+"""Finding quantisers and linears: built in by name, anyone's as backends are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from conformance.backends.registry import load_object
+from conformance.errors import UsageError, unknown
+from conformance.subjects.subject import Subject
+
+if TYPE_CHECKING:
+    from conformance.linears.linear import Linear
+    from conformance.quantising.quantiser import Quantiser
+
+QUANTISERS: Mapping[str, str] = {"reference-quantiser": "conformance.quantising.built_in:ReferenceQuantiser"}
+LINEARS: Mapping[str, str] = {"reference-linear": "conformance.linears.built_in:ReferenceLinear"}
+"""Built in, by name."""
+Kind = TypeVar("Kind", bound=Subject)
+
+
+def load_quantisers(specs: tuple[str, ...]) -> tuple[Quantiser, ...]:
+    """The quantisers that ``specs`` name. Raises UsageError."""
+    from conformance.quantising.quantiser import Quantiser
+
+    return tuple(_load(Quantiser, spec, QUANTISERS) for spec in dict.fromkeys(specs))
+
+
+def _load(kind: type[Kind], spec: str, built_in: Mapping[str, str]) -> Kind:
+    target = built_in.get(spec, spec if ":" in spec else None)
+    if target is None:
+        raise unknown(kind.kind.noun, spec, [*built_in, "package.module:attribute"])
+    return kind(load_object(target), spec=spec)
+
+
+def load_linears(specs: tuple[str, ...]) -> tuple[Linear, ...]:
+    """The linears that ``specs`` name. Raises UsageError."""
+    from conformance.linears.linear import Linear
+
+    return tuple(_load(Linear, spec, LINEARS) for spec in dict.fromkeys(specs))
+
+
+class Named(Protocol):
+    """What has a name and a spec."""
+
+    name: str
+    spec: str
+
+
+def check_names(subjects: Iterable[Named]) -> None:
+    """Raise UsageError where one name is that of two subjects: a report tells them apart by it."""
+    by_name: dict[str, str] = {}
+    for one in subjects:
+        if one.name in by_name:
+            raise UsageError(f"{by_name[one.name]!r} and {one.spec!r} are both named {one.name!r}: rename one")
+        by_name[one.name] = one.spec

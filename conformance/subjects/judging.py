@@ -1,0 +1,19 @@
+"""What a call of any subject comes to before its values are looked at."""
+
+from __future__ import annotations
+
+from conformance.calling import Outcome, error_line
+from conformance.contract import Compute, Promise
+from conformance.tiers import Judgement, failed
+
+
+def judge_call(promise: Promise, outcome: Outcome) -> Judgement | None:
+    """The verdict where memory was changed, or where an exception came; None where there is a result to look at."""
+    if outcome.damage:
+        return failed("memory-changed", outcome.damage)
+    if outcome.raised is None:
+        return None
+    said = error_line(outcome.raised)
+    if isinstance(promise, Compute) and not (promise.may_decline and isinstance(outcome.raised, NotImplementedError)):
+        return failed("raised", said)
+    return Judgement("rejected", detail=said)
