@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from cases import Problem
 from conformance.backends.protocol import Backend
+from conformance.foreign import attempt
 from conformance.presentation import Presented
+from conformance.received import received
 from conformance.soiling import soiled
 
 
@@ -28,9 +32,16 @@ class Outcome:
 
 
 def first_line(error: BaseException) -> str:
-    """What ``error`` says, as far as a sentence has room for it."""
+    """What ``error`` says, as far as a sentence has room for it; where it says nothing, the line that raised it."""
     lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else "(no text)"
+    return lines[0][:200] if lines else _line_of(error)
+
+
+def _line_of(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not frames[-1].line:
+        return "(no text)"
+    return f"(no text) {Path(frames[-1].filename).name}:{frames[-1].lineno}: {frames[-1].line[:160]}"
 
 
 def error_line(error: BaseException) -> str:
@@ -45,27 +56,32 @@ def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
 
 def watch(action: Callable[[], object], presented: Presented, problem: Problem) -> Outcome:
     """See what ``action``, one call of a kernel or many, returns or raises and does to presented operands."""
-    returned, raised = None, None
     device = presented.tensors[0].device
+
+    def act() -> object:
+        came = action()
+        synchronise(device)
+        return came
+
     with soiled(problem, device):
-        try:
-            returned = action()
+        done = attempt(act)
+        if done.error is not None:
             synchronise(device)
-        except Exception as error:  # a kernel under test may raise anything
-            raised = error
-            synchronise(device)
-    unused = None
-    if presented.out is not None and raised is None:
-        returned, unused = _settled(returned, presented.out)
-    return Outcome(returned, raised, presented.damage() or _kept(returned, presented), unused)
+    returned, unused = None, None
+    if done.error is None:
+        returned, unused = _settled(done.value, presented.out)
+    return Outcome(returned, done.error, presented.damage() or _kept(returned, presented), unused)
 
 
-def _settled(returned: object, out: Tensor) -> tuple[object, str | None]:
-    """What counts as returned where ``out`` was given, and what is wrong with it."""
-    if returned is None or (isinstance(returned, Tensor) and _is_same(returned, out)):
+def _settled(came: object, out: Tensor | None) -> tuple[object, str | None]:
+    """What counts as returned, and how an ``out`` that was given is not what was returned."""
+    if came is None and out is not None:
         return out, None
-    if not isinstance(returned, Tensor) or not out.numel():
+    returned = received(came)
+    if out is None or not isinstance(returned, Tensor) or not out.numel():
         return returned, None
+    if _is_same(returned, out):
+        return out, None
     what = "another view of `out`" if share_memory(returned, (out,)) else "another tensor than `out`"
     state = "still holds nothing but the NaN it came with" if torch.isnan(out).all() else "was written to"
     return returned, f"{what} came back, and `out` {state}"
@@ -79,7 +95,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 
 def _kept(returned: object, presented: Presented) -> str | None:
-    if not isinstance(returned, Tensor) or not returned.numel() or returned.device.type == "meta":
+    if not isinstance(returned, Tensor) or not returned.numel():
         return None
     owner = presented.owner_of(returned)
     return f"the result lies in the memory of {owner}" if owner else None

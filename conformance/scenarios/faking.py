@@ -22,6 +22,7 @@ from cases import Problem
 from cases.scenarios import COMPILE
 from conformance.backends.protocol import Backend
 from conformance.calling import error_line
+from conformance.foreign import attempt
 from conformance.presentation import present
 from conformance.scenarios.seen import form
 from conformance.tiers import Judgement, failed
@@ -69,10 +70,8 @@ def believed(backend: Backend, tensors: Sequence[Tensor], problem: Problem) -> A
     with _faking():
         # New ones and no conversions: the mode never sees a tensor of ours.
         a, b, sa, sb = (torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors)
-        try:
-            return Answer.of(backend.apply((a, b, sa, sb), problem))
-        except Exception as error:  # a kernel under test may raise anything
-            return Answer.of(error)
+        done = attempt(lambda: backend.product(problem)(a, b, sa, sb))
+        return Answer.of(done.value if done.error is None else done.error)
 
 
 def _compare(backend: Backend, judgement: Judgement, eager: Answer, fake: Answer) -> Judgement:
