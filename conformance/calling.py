@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -29,24 +27,6 @@ class Outcome:
     raised: BaseException | None = None
     damage: str | None = None
     unused: str | None = None
-
-
-def first_line(error: BaseException) -> str:
-    """What ``error`` says, as far as a sentence has room for it; where it says nothing, the line that raised it."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else _line_of(error)
-
-
-def _line_of(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or not frames[-1].line:
-        return "(no text)"
-    return f"(no text) {Path(frames[-1].filename).name}:{frames[-1].lineno}: {frames[-1].line[:160]}"
-
-
-def error_line(error: BaseException) -> str:
-    """The class of ``error`` and what it says, in one line."""
-    return f"{type(error).__name__}: {first_line(error)}"
 
 
 def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:

@@ -10,9 +10,11 @@ import contextlib
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Generic, TypeVar
 
@@ -80,3 +82,27 @@ def _legible(error: BaseException) -> BaseException:
     except BaseException as another:
         return RuntimeError(f"a {type(error).__name__} whose text cannot be read ({type(another).__name__})")
     return error
+
+
+def shortly(thing: object, most: int = 80) -> str:
+    """``repr`` in one line of no more than ``most`` characters, for things whose own code it is."""
+    text = " ".join((attempt(lambda: repr(thing)).value or f"a {type(thing).__name__}").split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def first_line(error: BaseException) -> str:
+    """What ``error`` says, as far as a sentence has room for it; where it says nothing, the line that raised it."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else _line_of(error)
+
+
+def _line_of(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or not frames[-1].line:
+        return "(no text)"
+    return f"(no text) {Path(frames[-1].filename).name}:{frames[-1].lineno}: {frames[-1].line[:160]}"
+
+
+def error_line(error: BaseException) -> str:
+    """The class of ``error`` and what it says, in one line."""
+    return f"{type(error).__name__}: {first_line(error)}"

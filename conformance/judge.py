@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from cases import Case
-from conformance.calling import Outcome, error_line
+from conformance.calling import Outcome
 from conformance.contract import Compute, Promise, Refuse
 from conformance.evidence import Evidence
+from conformance.foreign import error_line
 from conformance.received import Unusable
 from conformance.tiers import Claim, Judgement, failed, judge_values
 

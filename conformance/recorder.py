@@ -6,6 +6,7 @@ import datetime
 import shlex
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from torch import Tensor
@@ -17,10 +18,9 @@ from cases.recordings.selection import to_record
 from cases.recordings.store import pack
 from conformance.backends.padding import versions
 from conformance.backends.protocol import Backend
-from conformance.calling import error_line
 from conformance.diagnosis.variants import variations
 from conformance.errors import UsageError
-from conformance.foreign import attempt
+from conformance.foreign import attempt, error_line
 from conformance.presentation import present
 from conformance.probe import driver_version
 from conformance.request import Request
@@ -44,6 +44,7 @@ def record(request: Request, path: Path) -> int:
 
 
 def _provenance(session: Session) -> Provenance:
+    named = " ".join(f"--backend {shlex.quote(backend.spec)}" for backend in session.backends)
     return Provenance(
         gpu=session.platform.device_name,
         arch=session.platform.arch,
@@ -51,9 +52,7 @@ def _provenance(session: Session) -> Provenance:
         torch=session.platform.torch_version,
         cublas=versions().get("cublas", ""),
         date=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
-        command=" ".join(
-            ["conformance record FILE", *(f"--backend {shlex.quote(backend.spec)}" for backend in session.backends)]
-        ),
+        command=f"conformance record FILE {named}",
     )
 
 
@@ -61,7 +60,7 @@ def _record(backend: Backend, session: Session) -> Iterator[Recording]:
     for case in to_record(backend.name):
         if backend.can_implement(case.problem)[0]:
             operands = build_operands(case, seed=session.seed, device=session.device)
-            done = attempt(lambda: backend.apply(present(operands).tensors, case.problem))
+            done = attempt(partial(backend.apply, present(operands).tensors, case.problem))
             if isinstance(done.value, Tensor) and done.value.shape == (case.problem.m, case.problem.n):
                 yield _recording(backend, case, operands, done.value, session.seed)
             else:  # a refusal is no recording; say so and go on

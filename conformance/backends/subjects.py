@@ -10,7 +10,7 @@ from typing import Any
 from cases.problem import BLOCK_RECIPES
 from conformance.backends.convention import MisfitError, convention_of
 from conformance.errors import UsageError
-from conformance.foreign import attempt
+from conformance.foreign import attempt, error_line, shortly
 
 KERNEL = "apply_block_scaled_mm"
 WRITE_FUNCTION = "write f(A, B, As, Bs, out_dtype)"
@@ -55,7 +55,7 @@ def subject_of(found: Any, *, spec: str, name: str) -> Any:
     if callable(made):
         return _function(made, spec, name)
     if made is found:
-        what = f"is {type(found).__qualname__!r} {_shortly(found)}, and no kernel"
+        what = f"is {type(found).__qualname__!r} {shortly(found, 60)}, and no kernel"
     else:
         what = f"has no method {KERNEL}"
     raise UsageError(f"backend {spec!r} {what}: {WRITE_METHOD if made is not found else WRITE_FUNCTION}")
@@ -64,7 +64,7 @@ def subject_of(found: Any, *, spec: str, name: str) -> Any:
 def _made(cls: type, spec: str) -> Any:
     done = attempt(cls)
     if done.error is not None:
-        said = f"{type(done.error).__name__}: {done.error}"
+        said = error_line(done.error)
         raise UsageError(f"backend {spec!r}: {cls.__name__}() must work without arguments ({said})") from done.error
     return done.value
 
@@ -74,12 +74,7 @@ def _function(kernel: Any, spec: str, name: str) -> Function:
     if isinstance(done.error, MisfitError):
         raise UsageError(f"backend {spec!r} {done.error}; {WRITE_FUNCTION}") from None
     if done.error is not None:
-        said = f"{type(done.error).__name__}: {done.error}"
+        said = error_line(done.error)
         raise UsageError(f"backend {spec!r}: its attributes cannot be read ({said})") from done.error
     assert done.value is not None
     return done.value
-
-
-def _shortly(found: Any) -> str:
-    text = attempt(lambda: " ".join(repr(found).split())).value or ""
-    return text if len(text) <= 60 else f"{text[:57]}..."

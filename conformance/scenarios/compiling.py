@@ -12,7 +12,8 @@ import torch
 
 from cases.scenarios import COMPILE
 from conformance.backends.protocol import Product
-from conformance.calling import Outcome, error_line, watch
+from conformance.calling import Outcome, watch
+from conformance.foreign import error_line
 from conformance.presentation import present
 from conformance.scenarios.called import Called
 from conformance.scenarios.contents import other

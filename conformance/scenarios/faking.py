@@ -21,8 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from cases import Problem
 from cases.scenarios import COMPILE
 from conformance.backends.protocol import Backend
-from conformance.calling import error_line
-from conformance.foreign import attempt
+from conformance.foreign import attempt, error_line
 from conformance.presentation import present
 from conformance.scenarios.seen import form
 from conformance.tiers import Judgement, failed
