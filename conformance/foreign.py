@@ -80,7 +80,9 @@ def _legible(error: BaseException) -> BaseException:
     try:
         str(error)
     except BaseException as another:
-        return RuntimeError(f"a {type(error).__name__} whose text cannot be read ({type(another).__name__})")
+        return RuntimeError(
+            f"an exception of class {type(error).__name__}, whose text cannot be read ({type(another).__name__})"
+        )
     return error
 
 

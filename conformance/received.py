@@ -35,7 +35,7 @@ def received(came: object) -> object:
         return _oddity(came) or came
     kind = f"{type(came).__module__}.{type(came).__qualname__}".removeprefix("builtins.")
     if issubclass(type(came), Tensor):
-        return Unusable("tensor-subclass", f"a tensor of the subclass {kind} came", "return no subclass but")
+        return Unusable("tensor-subclass", f"a tensor of the subclass {kind} came", "return it without that, as")
     return Unusable("not-a-tensor", f"a {kind} came, not a tensor")
 
 
@@ -43,19 +43,17 @@ def _oddity(x: Tensor) -> Unusable | None:
     """What makes ``x``, a tensor of no subclass, another thing than a matrix in memory, or None."""
     if x.is_nested or x.layout != torch.strided:
         layout = "nested" if x.is_nested else str(x.layout)
-        return Unusable("not-strided", f"a tensor of layout {layout} came", "return a dense one,")
+        return Unusable("not-strided", f"a tensor of layout {layout} came", "return it dense, as")
     if x.is_meta:
         return Unusable("wrong-device", "the result is on meta, where tensors have no contents")
     if x.is_quantized:
         return Unusable("wrong-dtype", f"the result is {x.dtype}, a quantised dtype")
     if x.requires_grad:
         return Unusable(
-            "requires-grad", "a tensor that requires grad came, and no operand does", "detach it, to return"
+            "requires-grad", "a tensor that requires grad came, and no operand does", "return it detached, as"
         )
-    names = getattr(x, "names", ())
-    if any(names) or x.is_neg() or x.is_conj():
-        how = f"the names {names}" if any(names) else "a sign that is still to be applied"
-        return Unusable("not-plain", f"a tensor with {how} came")
+    if x.is_neg() or x.is_conj():
+        return Unusable("not-plain", "a tensor came whose sign is still to be applied")
     if x.numel() and not x.untyped_storage().nbytes():
-        return Unusable("not-plain", "a tensor whose memory was given back came")
+        return Unusable("not-plain", "a tensor came whose memory was given back")
     return None

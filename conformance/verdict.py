@@ -22,7 +22,7 @@ Reason = Literal[
     "not-a-tensor",
     "tensor-subclass",
     "not-strided",  # a sparse, nested or otherwise packed tensor
-    "not-plain",  # a tensor that is no finished matrix: named, not yet negated, or without memory
+    "not-plain",  # a tensor that is no finished matrix: not yet negated, or without memory
     "requires-grad",
     "wrong-shape",
     "wrong-dtype",

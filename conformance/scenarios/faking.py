@@ -48,6 +48,9 @@ class Answer:
         if not isinstance(came, Tensor):
             said = f"gives a {type(came).__name__}, not a tensor"
             return cls((type(came),), said, said)
+        if came.layout != torch.strided:
+            said = f"gives a tensor of layout {came.layout}"
+            return cls((came.layout,), said, said)
         brief = f"gives {list(came.shape)} {str(came.dtype).removeprefix('torch.')}"
         return cls(_form(came), brief, f"{brief}, strides {tuple(came.stride())}, on {came.device}")
 
