@@ -125,12 +125,12 @@ def _parameter(argument: Any) -> inspect.Parameter:
 
 def _operands(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """The parameters that get the operands."""
+    if next(iter(parameters), "") == "self":
+        raise MisfitError("is a method of an object that nobody has made: name the class, or make it a staticmethod")
     if all(name in parameters for name in OPERANDS):
         return {name: name for name in OPERANDS}
     places = [p for p in parameters.values() if p.name not in BY_NAME and p.kind in _POSITIONAL]
     rest = next((p.name for p in parameters.values() if p.kind is p.VAR_POSITIONAL), None)
-    if places and places[0].name == "self":
-        raise MisfitError("is a method of an object that nobody has made: name the class, or make it a staticmethod")
     if len(places) < len(OPERANDS) and rest is None:
         raise MisfitError("does not take the four operands A, B, As, Bs")
     given: dict[str, Any] = {p.name: word for p, word in zip(places, OPERANDS, strict=False)}

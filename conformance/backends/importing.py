@@ -114,7 +114,6 @@ def _no_file(path: Path, spec: str) -> UsageError:
         files = sorted(each.name for each in path.glob("*.py"))
         inside = f", one of {', '.join(files[:8])}" if files else ""
         return UsageError(f"backend {spec!r} is a folder: name a file in it{inside}")
-    folder = path.parent if path.parent.is_dir() else Path()
-    files = [str(path.parent / each.name) for each in sorted(folder.glob("*.py"))]
+    files = [str(each) for each in sorted(path.parent.glob("*.py"))]
     said = nearest(str(path), files) or ": name a file that ends in .py, and its kernel behind a colon"
     return UsageError(f"backend {spec!r}: there is no file {str(path)!r} of Python{said}")

@@ -39,7 +39,7 @@ class Function:
 
 def as_name(name: str) -> str:
     """The name of a backend for a function of this one: ``my_kernel`` is called ``my-kernel``."""
-    return re.sub(r"[^\w.+]+|_", "-", name).strip("-")
+    return re.sub(r"(?:[^\w.+]|_)+", "-", name).strip("-")
 
 
 def subject_of(found: Any, *, spec: str, name: str) -> Any:

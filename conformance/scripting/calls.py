@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
@@ -16,6 +16,8 @@ from conformance.errors import UsageError
 from conformance.explaining.account import Account
 from conformance.explaining.question import layout_of
 
+PIECE = 80
+"""Characters of a path on one line."""
 KERNEL = "apply_block_scaled_mm"
 PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 V2_KINDS = {"1x128": "BlockWise1x128", "128x128": "BlockWise128x128"}
@@ -122,8 +124,14 @@ def _kernel(case: Case, account: Account) -> Call:
     call = f"kernel({_arguments(case, account)}{', out=out' if layout_of(case).out else ''})"
     if place.file is None:
         return Call(account.spec, call, (f"from {place.module} import {place.attribute} as Kernel",), (made,))
-    found = f"Kernel = runpy.run_path({str(place.file)!r})[{place.attribute!r}]"
-    return Call(account.spec, call, ("import runpy",), (f"sys.path.append({str(place.file.parent)!r})", found, made))
+    loaded = ("sys.path.append(path.rpartition('/')[0])", f'Kernel = runpy.run_path(path)["{place.attribute}"]')
+    return Call(account.spec, call, ("import runpy",), (*_spelled(str(place.file)), *loaded, made))
+
+
+def _spelled(path: str) -> Iterator[str]:
+    """A path as literals, however long it is: it comes from a report, and is data in a script."""
+    for start in range(0, len(path), PIECE):
+        yield f"path {'+=' if start else '='} {path[start : start + PIECE]!r}"
 
 
 def _is_name(target: str) -> bool:
