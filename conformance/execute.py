@@ -10,6 +10,7 @@ from torch import Tensor
 
 from cases.operands import digest_of
 from conformance.assignment import Assignment
+from conformance.backends.asking import AnswerError
 from conformance.contract import Absent
 from conformance.deviations.ledger import Ledger
 from conformance.diagnosis.finding import described
@@ -17,8 +18,8 @@ from conformance.evidence import evidence_for
 from conformance.room import why_no_room
 from conformance.scenarios import perform
 from conformance.subjects.task import Task
-from conformance.tiers import Claim, Judgement
-from conformance.trial import Trial
+from conformance.tiers import Claim, Judgement, failed
+from conformance.trial import Finding, Trial
 from conformance.verdict import CaseRecord
 
 
@@ -54,7 +55,7 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
     if declined is not None:
         return Run(assignment.record(declined))
     trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
-    finding = perform(trial)
+    finding = _performed(trial)
     seconds = round(time.perf_counter() - started, 4)
     record = assignment.record(
         finding.judgement,
@@ -66,6 +67,13 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
         deterministic=assignment.repeats_bits,
     )
     return Run(record, finding.output)
+
+
+def _performed(trial: Trial) -> Finding:
+    try:
+        return perform(trial)
+    except AnswerError as error:  # what a backend was asked before the run it may be asked for other problems in it
+        return Finding(failed("raised", str(error)))
 
 
 def decline(assignment: Assignment, device: torch.device) -> Judgement | None:

@@ -18,7 +18,12 @@ Reason = Literal[
     "contract-changed",  # a refusal of the class that the contract knows, in another text: rejected, not failed
     "refused-late",  # a refusal that came after work had been launched
     "later-call-changed",  # a plain call after a refused one is not answered as it was before it
+    "nothing-returned",
     "not-a-tensor",
+    "tensor-subclass",
+    "not-strided",  # a sparse, nested or otherwise packed tensor
+    "not-plain",  # a tensor that is no finished matrix: not yet negated, or without memory
+    "requires-grad",
     "wrong-shape",
     "wrong-dtype",
     "wrong-device",

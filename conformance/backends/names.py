@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 
 BUILT_IN = {
     "torch-v1": "conformance.backends.torch_v1:TorchV1",
@@ -22,14 +25,39 @@ BUILT_IN = {
 GROUP = "conformance.backends"
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a backend is: an ``attribute`` of a ``module`` or of a ``file``, "" for the one kernel in that file.
+
+    ``is_typed`` says that a user spelled it out, so that the working folder counts as well.
+    """
+
+    attribute: str
+    module: str = ""
+    file: Path | None = None
+    is_typed: bool = False
+
+
 def names() -> list[str]:
     """Every backend that can be asked for by a bare name."""
     return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
 
 
-def target_of(spec: str) -> str | None:
-    """``package.module:attribute`` of the backend ``spec`` names; None for a bare name that nobody has."""
-    if spec in BUILT_IN:
-        return BUILT_IN[spec]
-    registered = next((point.value for point in entry_points(group=GROUP) if point.name == spec), None)
-    return registered or (spec if ":" in spec else None)
+def place_of(spec: str) -> Place | None:
+    """Where the backend is that ``spec`` names; None for a bare name that nobody has."""
+    registered = (point.value for point in entry_points(group=GROUP) if point.name == spec)
+    target = BUILT_IN.get(spec) or next(registered, None)
+    if target is not None:
+        module, _, attribute = target.partition(":")
+        return Place(attribute.split("[")[0].strip(), module.strip())
+    before, colon, attribute = spec.rpartition(":")
+    if not (colon and is_dotted(attribute)):
+        before, attribute = spec, ""
+    if before.endswith(".py") or before.startswith("~") or "/" in before or os.sep in before:
+        return Place(attribute, file=Path(before).expanduser(), is_typed=True)
+    return Place(attribute, before, is_typed=True) if colon and before and attribute else None
+
+
+def is_dotted(text: str) -> bool:
+    """Whether ``text`` is a name in Python, or several with dots between them."""
+    return all(part.isidentifier() for part in text.split("."))

@@ -13,7 +13,9 @@ import typer
 Backends = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
-        "--backend", metavar="B", help="Backend: a built-in name, an entry point, or package.module:attribute."
+        "--backend",
+        metavar="B",
+        help="Backend: a built-in name, an entry point, package.module:attribute, or path/to/kernel.py[:attribute].",
     ),
 ]
 Quantisers = Annotated[

@@ -43,6 +43,11 @@ class Account:
         return str(specs.get(self.backend, self.backend)) if isinstance(specs, dict) else self.backend
 
     @property
+    def names(self) -> set[str]:
+        """What the backend may be asked for as."""
+        return {self.backend, self.spec, self.spec.rpartition(":")[0]}
+
+    @property
     def api(self) -> Api | None:
         """Torch's own API that the backend is, or None."""
         return APIS.get(self.backend)
@@ -80,17 +85,17 @@ class Account:
 def accounts_in(path: Path, ids: Sequence[str], backends: Sequence[str] = ()) -> list[Account]:
     """What the report ``path`` (a file or its folder) says of the cases ``ids``, on all backends or those named.
 
-    A backend is named as it was for the run or as it calls itself; a case by its id, be it that a batch of generated
-    cases failed at it. Raises UsageError for a report that cannot be read, and for an id or a backend that is not in
-    it, with the nearest one that is.
+    A backend is named as it was for the run, by its file alone, or as it calls itself; a case by its id, be it that a
+    batch of generated cases failed at it. Raises UsageError for a report that cannot be read, and for an id or a
+    backend that is not in it, with the nearest one that is.
     """
     header, lines, footer = read_report(path)
     everything = [Account(header, line, str(path), footer is not None) for line in lines]
     for name in backends:
-        if not any(name in (account.backend, account.spec) for account in everything):
+        if not any(name in account.names for account in everything):
             known = [account.backend for account in everything]
             raise unknown(f"backend of the report {str(path)!r}", name, dict.fromkeys(known))
-    chosen = [x for x in everything if not backends or {x.backend, x.spec} & set(backends)]
+    chosen = [x for x in everything if not backends or x.names & set(backends)]
     return [account for text in dict.fromkeys(ids) for account in _named(text, chosen, path)]
 
 

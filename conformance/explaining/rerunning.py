@@ -42,7 +42,7 @@ def rerun(request: Request) -> list[Account]:
 def _of_case(assignment: Assignment, session: Session, of_run: Line) -> Account:
     run = run_known(assignment, session.ledger, seed=session.seed, device=session.device)
     line = run.record.to_json()
-    measured: dict[str, Any] = {"takes_recipe": assignment.backend.takes_recipe}
+    measured: dict[str, Any] = {"convention": assignment.backend.convention}
     if run.record.input_digest:
         evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
         measured["ranges"] = ranges(evidence.operands)

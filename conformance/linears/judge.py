@@ -16,6 +16,7 @@ from cases import LinearCase
 from cases.linears.fill import Given, note
 from conformance.evidence import Evidence
 from conformance.measure import measurement
+from conformance.received import Unusable
 from conformance.tiers import Judgement, failed, sentence
 from conformance.verdict import Reason
 from reference import round_to
@@ -58,10 +59,10 @@ class Owed:
 def judge_form(case: LinearCase, x: Tensor, out: object) -> Judgement | None:
     """What is wrong with the form of a result for ``x`` as it was handed over, or None."""
     shape = (*x.shape[:-1], case.problem.n)
-    if not isinstance(out, Tensor):
-        return failed("not-a-tensor", f"a {type(out).__name__} came, not a tensor")
-    if out.layout != torch.strided:
-        return failed("not-a-tensor", f"a tensor of layout {out.layout} came, not a dense one")
+    if isinstance(out, Unusable):
+        owed = f"one plain tensor {list(shape)} of {case.problem.out_dtype} on {x.device}"
+        return failed(out.reason, f"{out.what}: {out.instead} {owed}")
+    assert isinstance(out, Tensor)
     if tuple(out.shape) != shape:
         return failed("wrong-shape", f"the result has shape {tuple(out.shape)}, not {shape}")
     if out.dtype != case.problem.out_dtype:

@@ -12,6 +12,7 @@ from cases import QuantCase
 from cases.quantising.places import note
 from conformance.measure import SHOWN, ordered
 from conformance.quantising.legal import VARIANTS, Legal
+from conformance.received import Unusable, received
 from conformance.tiers import Judgement, failed, sentence
 from conformance.verdict import Measured, Reason, WrongElement
 from reference.formats import decode
@@ -37,11 +38,12 @@ def judge_form(case: QuantCase, x: Tensor, returned: object) -> Judgement | Pair
     """The pair that came for ``x`` as it was handed over, or what is wrong with its form."""
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         return failed("not-a-pair", f"a {type(returned).__name__} came, not codes and scales")
-    codes, scales = returned
-    if not isinstance(codes, Tensor) or not isinstance(scales, Tensor):
-        return failed("not-a-tensor", f"{type(codes).__name__} and {type(scales).__name__} came, not two tensors")
-    if any(one.layout != torch.strided for one in (codes, scales)):
-        return failed("not-a-tensor", f"tensors of layout {codes.layout} and {scales.layout} came, not dense ones")
+    codes, scales = map(received, returned)
+    for name, one in (("codes", codes), ("scales", scales)):
+        if isinstance(one, Unusable):
+            return failed(one.reason, f"of the {name}, {one.what}")
+    assert isinstance(codes, Tensor)
+    assert isinstance(scales, Tensor)
     pair, shape = Pair(codes.detach(), scales.detach()), _scale_shape(case, x)
     for name, one, form, dtype in (
         ("codes", codes, tuple(x.shape), Legal(case, x).kind.dtype),

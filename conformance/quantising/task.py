@@ -10,6 +10,7 @@ from torch import Tensor
 from cases import QuantCase
 from cases.quantising.fill import Input, build_input
 from conformance.calling import Outcome, share_memory, synchronise
+from conformance.foreign import attempt
 from conformance.location import locate
 from conformance.presentation import Handed
 from conformance.probe import Platform
@@ -61,15 +62,17 @@ class QuantTask(Task):
 
     def _call(self, handed: Handed, x: Tensor) -> Outcome:
         """Call the quantiser on soiled memory and see what it does to ``x`` and around it."""
-        returned, raised = None, None
+
+        def act() -> object:
+            came = self.backend.call(self.case, x)
+            synchronise(x.device)
+            return came
+
         with soiled(_Codes(self.case), x.device):
-            try:
-                returned = self.backend.call(self.case, x)
+            done = attempt(act)
+            if done.error is not None:
                 synchronise(x.device)
-            except Exception as error:  # a quantiser under test may raise anything
-                raised = error
-                synchronise(x.device)
-        return Outcome(returned, raised, handed.damage() or _kept(returned, handed))
+        return Outcome(done.value, done.error, handed.damage() or _kept(done.value, handed))
 
     def _again(self, handed: Handed, x: Tensor, first: Pair) -> Judgement | None:
         """What is wrong with a second call, or with what it did to the results of the first one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from conformance.backends.registry import load_object
+from conformance.backends.names import place_of
+from conformance.backends.registry import SPELLINGS, load_object
 from conformance.errors import UsageError, unknown
 from conformance.subjects.subject import Subject
 
@@ -27,10 +28,10 @@ def load_quantisers(specs: tuple[str, ...]) -> tuple[Quantiser, ...]:
 
 
 def _load(kind: type[Kind], spec: str, built_in: Mapping[str, str]) -> Kind:
-    target = built_in.get(spec, spec if ":" in spec else None)
-    if target is None:
-        raise unknown(kind.kind.noun, spec, [*built_in, "package.module:attribute"])
-    return kind(load_object(target), spec=spec)
+    target = built_in.get(spec, spec)
+    if place_of(target) is None:
+        raise unknown(kind.kind.noun, spec, [*built_in, *SPELLINGS])
+    return kind(load_object(target, kind.kind.noun), spec=spec)
 
 
 def load_linears(specs: tuple[str, ...]) -> tuple[Linear, ...]:

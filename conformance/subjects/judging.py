@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.calling import Outcome, error_line
+from conformance.calling import Outcome
 from conformance.contract import Compute, Promise
+from conformance.foreign import error_line
 from conformance.tiers import Judgement, failed
 
 

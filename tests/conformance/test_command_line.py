@@ -62,7 +62,7 @@ def test_run_prints_a_table_and_keeps_records(tmp_path: Path) -> None:
         (("run", "--backend", "kernels:VagueSupport"), "is_supported must return (True, None) or (False, 'reason')"),
         (("run", "--backend", "kernels:RaisingSupport"), "can_implement fails (KeyError: 'tile')"),
         (("run", "--backend", "kernels:WordyDescription"), "describe() must return a dict of strings, got 'a kernel'"),
-        (("run", "--backend", "kernels:not_a_backend"), "needs an attribute `name`"),
+        (("run", "--backend", "kernels:not_a_backend"), "is 'int' 3, and no kernel: write f(A, B, As, Bs, out_dtype)"),
         (("run", "--backend", "native", "--backend", "conformance.backends.models:Native"), "both named 'native'"),
         (("run", "--profile", "standart"), "did you mean 'standard'?"),
         (("run", "--device", "cdua"), "unknown device 'cdua'"),

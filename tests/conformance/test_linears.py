@@ -114,7 +114,7 @@ def test_a_family_sees_what_no_other_does(fault: str, family: str) -> None:
     ("subject", "case", "reason"),
     [
         (linears.WritesInput, "", "memory-changed"),
-        (linears.Nothing, "", "not-a-tensor"),
+        (linears.Nothing, "", "nothing-returned"),
         (linears.Flat, "@x-3d", "wrong-shape"),
         (linears.InFloat, "", "wrong-dtype"),
         (linears.Raises, "", "raised"),

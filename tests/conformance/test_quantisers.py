@@ -164,7 +164,7 @@ def test_a_fault_is_caught_where_it_shows_and_named(fault: str, case: str, reaso
         (quantisers.OneBuffer, "@twice/m5-k384", "results-shared"),
         (quantisers.NoPair, "/m5-k384", "not-a-pair"),
         (quantisers.NotTensors, "/m5-k384", "not-a-tensor"),
-        (quantisers.Sparse, "/m5-k384", "not-a-tensor"),
+        (quantisers.Sparse, "/m5-k384", "not-strided"),
         (quantisers.OnMeta, "/m5-k384", "wrong-device"),
         (quantisers.GivesInputBack, "/m5-k384", "memory-changed"),
         (quantisers.CodesAsFloats, "/m5-k384", "wrong-dtype"),

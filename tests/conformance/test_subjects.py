@@ -252,7 +252,7 @@ def test_a_run_of_all_three_kinds_is_one_report(tmp_path: Path, answered: Answer
         ("native", GEMM): ("passed", ""),
         ("plain", QUANTISE): ("passed", ""),
         ("plain", BLOCK): ("unsupported", "plain: it has no per_block_quant_fp8."),
-        ("odd", LINEAR): ("failed", "not-a-tensor"),
+        ("odd", LINEAR): ("failed", "nothing-returned"),
     }
     assert header["specs"] == {"native": "native", "plain": "quantisers:plain", "odd": "linears:Nothing"}
     page = to_html(header, lines, footer)

@@ -13,7 +13,7 @@ from conformance.backends.optional import Package
 
 if TYPE_CHECKING:
     from cases import Problem
-    from conformance.backends.protocol import Answer
+    from conformance.backends.asking import Answer
 
 
 class Aiter(Borrowed):

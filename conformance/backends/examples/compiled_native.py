@@ -22,7 +22,7 @@ from reference import native_w8a8_block_matmul
 from reference.blocks import BLOCK, check_operands, k_blocks
 
 if TYPE_CHECKING:
-    from conformance.backends.protocol import Answer
+    from conformance.backends.asking import Answer
 
 COMPILATIONS = 64
 """How often the reference may be compiled: beyond that, torch.compile raises."""
