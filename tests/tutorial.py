@@ -1,7 +1,7 @@
 """A document played through: its files are written, its commands typed, and what they print stands under them.
 
-A block ```` ```python NAME ```` is the file NAME, a block ```` ```console ```` has commands behind ``$`` and what each
-prints to stdout. ``python tests/tutorial.py DOCUMENT`` plays a document in an empty folder and puts what was printed into it.
+A block of ``python NAME`` is the file NAME. A block of ``console`` has commands behind ``$``, each with what it prints
+to stdout. ``python tests/tutorial.py DOCUMENT`` plays a document in an empty folder and puts in what was printed.
 """
 
 from __future__ import annotations
