@@ -32,8 +32,9 @@ def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> 
     baseline = Baseline.read(request.baseline) if request.baseline else None
     _check_workers(workers)
     status: int = pytest.ExitCode.INTERRUPTED
-    endings, opened = Endings(), False
-    with interruptible():
+    opened = False
+    with interruptible() as heard:
+        endings = Endings(heard)
         try:
             with Progress(sys.stderr) as progress:
                 # Imports torch, which takes seconds that nobody should spend before an empty terminal.

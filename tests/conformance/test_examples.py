@@ -20,7 +20,9 @@ from reference import native_w8a8_block_matmul
 
 CPU = described("cpu", "2.13.0")
 # On a CPU Triton cuts bfloat16 where it should round, and takes the codes of NaN for 0.
-INTERPRETED = """
+COMPUTED = """
+import sys
+
 import torch
 from cases import parse_case
 from cases.operands import build_operands
@@ -35,9 +37,9 @@ for name in (
     "1x128-128x128@e5m2-e4m3fn/m3-n100-k256/fp32/integer-codes/s4",
 ):
     case = parse_case(f"gemm/{name}")
-    operands, recipe = build_operands(case).tensors, case.problem.recipe
+    operands, recipe = build_operands(case, device=torch.device(sys.argv[1])).tensors, case.problem.recipe
     expected = exact_block_matmul(*operands, recipe=recipe).to(case.problem.out_dtype)
-    wide = torch.full((expected.shape[0], expected.shape[1] + 5), torch.nan, dtype=expected.dtype)
+    wide = expected.new_full((expected.shape[0], expected.shape[1] + 5), torch.nan)
     given = wide[:, : expected.shape[1]]
     turned = [x.t().contiguous().t() for x in operands]
     actual = TritonMatmul().apply_block_scaled_mm(*turned, out_dtype=given.dtype, recipe=recipe, out=given)
@@ -46,12 +48,13 @@ for name in (
 """
 
 
-def test_the_triton_kernel_computes_on_triton_s_interpreter_or_says_what_it_lacks() -> None:
+def test_the_triton_kernel_computes_on_a_gpu_or_on_triton_s_interpreter_or_says_what_it_lacks() -> None:
     if find_spec("triton") is None:
         assert TritonMatmul().is_supported(CPU) == (False, f"triton is not installed: {TritonMatmul.package.install}")
         return
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    done = subprocess.run([sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True)
+    device, environment = ("cuda", {}) if torch.cuda.is_available() else ("cpu", {"TRITON_INTERPRET": "1"})
+    command = [sys.executable, "-c", COMPUTED, device]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
 
     assert (done.returncode, done.stderr[-2000:]) == (0, "")
 

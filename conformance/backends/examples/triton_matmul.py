@@ -49,3 +49,11 @@ class TritonMatmul(Borrowed):
         result = A.new_empty(A.shape[0], B.shape[0], dtype=out_dtype) if out is None else out
         self.kernel(result, A, B, As, Bs, recipe)
         return result
+
+
+class TritonOnSM90(TritonMatmul):
+    """The same where its arithmetic is known, and claimed: on Hopper every bit is that of SM90, K not split."""
+
+    name = "triton-sm90"
+    arithmetic = "sm90"
+    limits = Limits({"cuda": ("sm90",)}, formats=TritonMatmul.limits.formats)
