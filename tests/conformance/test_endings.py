@@ -44,6 +44,8 @@ def start(folder: Path, *arguments: str, entry: str = ENTRY, limit: int = 0) -> 
     command = [sys.executable, "-c", code, "run", *arguments, *cases, "--device", "cpu", "--report", str(folder)]
 
     def cut() -> None:
+        # What a shell starts in the background ignores it, and so would all that is started from there.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -113,11 +115,16 @@ class Finalised:
 
 def test_a_signal_that_got_lost_ends_the_session_at_the_next_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-    with interruptible() as heard:
-        Endings(heard).pytest_runtest_logstart()
-        Finalised()
-        with pytest.raises(KeyboardInterrupt):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interruptible() as heard:
             Endings(heard).pytest_runtest_logstart()
+            Finalised()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    with pytest.raises(KeyboardInterrupt):
+        Endings(heard).pytest_runtest_logstart()
 
 
 def test_what_is_ignored_stays_ignored() -> None:
