@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cases.family import Tier
 from cases.linears.families import FAMILIES, LinearFamily
 from cases.problem import OUT_DTYPES, Problem
-from cases.quantising.options import OF_INPUTS, OPTIONS, in_order, spelled, why_no_options, why_not_flattened
+from cases.quantising.options import OF_INPUTS, OPTIONS, marks_of, parse_options, spelled, why_not_flattened
 from cases.spelling import check_choices, checked
 
 PREFIX = "linear"
@@ -53,12 +53,7 @@ class LinearCase:
     @property
     def marks(self) -> tuple[str, ...]:
         """Names of the pytest markers that say what is checked."""
-        mine = (
-            "memory" if any(OPTIONS[name].about == "input" for name in self.options) else "",
-            "determinism" if "twice" in self.options else "",
-            "special_values" if self.family.is_special else "",
-        )
-        return tuple(mark for mark in mine if mark)
+        return marks_of(self.options, self.family.is_special)
 
     @property
     def tier(self) -> Tier:
@@ -92,13 +87,10 @@ def parse_linear(text: str) -> LinearCase:
         ("kind of bias", match["bias"], tuple(BIAS.values())),
         ("value family", match["family"], tuple(FAMILIES)),
     )
-    options = tuple(match["options"].split("+")) if match["options"] else ()
-    wrong = why_no_options(options, OF_INPUTS)
-    if wrong:
-        raise ValueError(f"{text!r} {wrong}")
+    options = parse_options(match["options"], text, OF_INPUTS)
     m, n, k = (int(match[size]) for size in "mnk")
     family, problem = FAMILIES[match["family"]], Problem(m, n, k, match["out"])
-    case = LinearCase(problem, match["bias"] == BIAS[True], family, int(match["seed"]), in_order(options))
+    case = LinearCase(problem, match["bias"] == BIAS[True], family, int(match["seed"]), options)
     return _buildable(case, text)
 
 

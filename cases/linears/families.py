@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cases.conditions import EXACT_SUM, EXACT_UNIT
-from cases.family import Tier
+from cases.family import Tier, always
 from cases.problem import Problem
 
 LARGEST = 448
@@ -30,10 +30,6 @@ def _bounded(a: int, b: int) -> Callable[[Problem], str | None]:
 
 def _needs_rows(problem: Problem) -> str | None:
     return _bounded(1, 1)(problem) if problem.m else "it needs a row, and M is 0"
-
-
-def _always(_: Problem) -> str | None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ _FAMILIES = (
     LinearFamily(
         "uniform-codes",
         "bound",
-        _always,
+        always,
         "faults of magnitude: every code of x and of the weight, under scales of 24 bits of the weight",
         codes=None,
     ),

@@ -9,7 +9,7 @@ from cases.family import Tier
 from cases.problem import OPERAND_FORMATS, OUT_DTYPES
 from cases.quantising.families import FAMILIES, QuantFamily
 from cases.quantising.granularity import EXAMPLES, Granularity
-from cases.quantising.options import OPTIONS, in_order, spelled, why_no_options, why_not_flattened
+from cases.quantising.options import OPTIONS, marks_of, parse_options, spelled, why_not_flattened
 from cases.spelling import check_choices, checked
 
 PREFIX = "quantise"
@@ -65,12 +65,7 @@ class QuantCase:
     @property
     def marks(self) -> tuple[str, ...]:
         """Names of the pytest markers that say what is checked."""
-        mine = (
-            "memory" if any(OPTIONS[name].about in ("input", "layout of the scales") for name in self.options) else "",
-            "determinism" if "twice" in self.options else "",
-            "special_values" if self.family.is_special else "",
-        )
-        return tuple(mark for mark in mine if mark)
+        return marks_of(self.options, self.family.is_special)
 
     @property
     def tier(self) -> Tier:
@@ -115,12 +110,9 @@ def parse_quantisation(text: str) -> QuantCase:
         ("FP8 format", match["target"], OPERAND_FORMATS),
         ("value family", match["family"], tuple(FAMILIES)),
     )
-    options = tuple(match["options"].split("+")) if match["options"] else ()
-    wrong = why_no_options(options)
-    if wrong:
-        raise ValueError(f"{text!r} {wrong}")
+    options = parse_options(match["options"], text)
     sizes, formats = (int(match["rows"]), int(match["columns"])), (match["source"], match["target"])
-    case = QuantCase(granularity, *sizes, *formats, FAMILIES[match["family"]], int(match["seed"]), in_order(options))
+    case = QuantCase(granularity, *sizes, *formats, FAMILIES[match["family"]], int(match["seed"]), options)
     return _buildable(case, text)
 
 

@@ -44,9 +44,16 @@ def spelled(names: Iterable[str]) -> str:
     return said and f"@{said}"
 
 
-def why_no_options(names: tuple[str, ...], known: Iterable[str] = tuple(OPTIONS)) -> str | None:
-    """Why an id cannot name these, or None."""
-    known = tuple(known)
+def parse_options(said: str | None, text: str, known: tuple[str, ...] = tuple(OPTIONS)) -> tuple[str, ...]:
+    """The options ``said`` in the id ``text``, in the order of ids. Raises ValueError where it cannot have them."""
+    names = tuple(said.split("+")) if said else ()
+    wrong = _why_not(names, known)
+    if wrong:
+        raise ValueError(f"{text!r} {wrong}")
+    return tuple(sorted(names, key=tuple(OPTIONS).index))
+
+
+def _why_not(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
     for name in names:
         if name not in known:
             return f"names an unknown option {name!r}; choose of {', '.join(known)}"
@@ -57,9 +64,14 @@ def why_no_options(names: tuple[str, ...], known: Iterable[str] = tuple(OPTIONS)
     return None
 
 
-def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """``names`` in the order of ids."""
-    return tuple(sorted(names, key=tuple(OPTIONS).index))
+def marks_of(names: tuple[str, ...], is_special: bool) -> tuple[str, ...]:
+    """Names of the pytest markers that say what a case with these options is about."""
+    mine = (
+        "memory" if any(OPTIONS[name].about in ("input", "layout of the scales") for name in names) else "",
+        "determinism" if "twice" in names else "",
+        "special_values" if is_special else "",
+    )
+    return tuple(mark for mark in mine if mark)
 
 
 def why_not_flattened(names: tuple[str, ...], rows: int) -> str | None:

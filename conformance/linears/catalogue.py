@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -12,35 +9,15 @@ from cases import LinearCase
 from cases.linears.fill import Given
 from conformance.linears.steps import LinearSteps
 from conformance.quantising.catalogue import FAULTS as QUANTISERS
-from conformance.quantising.catalogue import Named
+from conformance.subjects.catalogue import Entry, Named, entered
 from reference.blocks import BLOCK
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One wrong linear: its ``name``, ``what`` it does, and how to build it."""
-
-    name: str
-    what: str
-    build: type[LinearSteps]
-
-
-FAULTS: dict[str, Entry] = {}
+FAULTS: dict[str, Entry[LinearSteps]] = {}
 OF_QUANTISERS = (
     *("amax-of-tensor", "amax-of-row", "signed-amax", "half-groups", "next-group", "next-row", "no-eps"),
     *("scale-inverted", "scales-transposed", "half-away", "truncated-codes", "nan-swallowed"),
 )
 """Faults of quantisers that show from end to end; one that scales to half of the range, for one, shows in its codes."""
-
-
-def entered(name: str, what: str) -> Callable[[type[LinearSteps]], type[LinearSteps]]:
-    """Enter a class into the `FAULTS`."""
-
-    def enter(build: type[LinearSteps]) -> type[LinearSteps]:
-        FAULTS[name] = Entry(name, what, build)
-        return build
-
-    return enter
 
 
 def name_fault(case: LinearCase, given: Given, x: Tensor, out: Tensor) -> Named | None:
@@ -62,20 +39,20 @@ for _name in OF_QUANTISERS:
     FAULTS[_name] = Entry(_name, _entry.what, type(_name, (LinearSteps,), {"quantiser": _entry.build}))
 
 
-@entered("bias-twice", "The bias is added in the epilogue and once more behind it.")
+@entered(FAULTS, "bias-twice", "The bias is added in the epilogue and once more behind it.")
 class _BiasTwice(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         out = super().finished(product, bias, out_dtype)
         return out if bias is None else out + bias
 
 
-@entered("bias-left-out", "The bias is never added.")
+@entered(FAULTS, "bias-left-out", "The bias is never added.")
 class _BiasLeftOut(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         return super().finished(product, None, out_dtype)
 
 
-@entered("bias-scaled", "The bias is added before the scales of the first K block are applied.")
+@entered(FAULTS, "bias-scaled", "The bias is added before the scales of the first K block are applied.")
 class _BiasScaled(LinearSteps):
     def linear(
         self, x: Tensor, weight: Tensor, weight_scale: Tensor, bias: Tensor | None, out_dtype: torch.dtype
@@ -89,27 +66,27 @@ class _BiasScaled(LinearSteps):
         return self.unflattened(self.cast(product, out_dtype), (*x.shape[:-1], weight.shape[0]))
 
 
-@entered("bias-of-next-column", "The bias of the column before.")
+@entered(FAULTS, "bias-of-next-column", "The bias of the column before.")
 class _BiasOfNextColumn(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         return super().finished(product, None if bias is None else bias.roll(1), out_dtype)
 
 
-@entered("bias-of-first-tile", "The bias of the first 128 columns for all tiles of them.")
+@entered(FAULTS, "bias-of-first-tile", "The bias of the first 128 columns for all tiles of them.")
 class _BiasOfFirstTile(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         columns = torch.arange(product.shape[1], device=product.device) % BLOCK
         return super().finished(product, None if bias is None else bias[columns], out_dtype)
 
 
-@entered("bias-in-fp8", "The bias is quantised with the weight.")
+@entered(FAULTS, "bias-in-fp8", "The bias is quantised with the weight.")
 class _BiasInFp8(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         narrow = None if bias is None else bias.float().clamp(-448, 448).to(torch.float8_e4m3fn).to(bias.dtype)
         return super().finished(product, narrow, out_dtype)
 
 
-@entered("bias-in-bf16", "The bias is added in bfloat16, whatever the dtype of the result.")
+@entered(FAULTS, "bias-in-bf16", "The bias is added in bfloat16, whatever the dtype of the result.")
 class _BiasInBf16(LinearSteps):
     def finished(self, product: Tensor, bias: Tensor | None, out_dtype: torch.dtype) -> Tensor:
         if bias is None:
@@ -117,7 +94,7 @@ class _BiasInBf16(LinearSteps):
         return (product.bfloat16() + bias.bfloat16()).to(out_dtype)
 
 
-@entered("cast-truncated", "The result is cut to its dtype and not rounded.")
+@entered(FAULTS, "cast-truncated", "The result is cut to its dtype and not rounded.")
 class _CastTruncated(LinearSteps):
     def cast(self, x: Tensor, out_dtype: torch.dtype) -> Tensor:
         near = x.to(out_dtype)
@@ -126,44 +103,44 @@ class _CastTruncated(LinearSteps):
         return torch.where(above, near.view(whole) - 1, near.view(whole)).view(out_dtype)
 
 
-@entered("result-in-bf16", "The result goes through bfloat16, whatever its dtype.")
+@entered(FAULTS, "result-in-bf16", "The result goes through bfloat16, whatever its dtype.")
 class _ResultInBf16(LinearSteps):
     def cast(self, x: Tensor, out_dtype: torch.dtype) -> Tensor:
         return x.bfloat16().to(out_dtype)
 
 
-@entered("result-in-fp16", "The result goes through float16, whatever its dtype.")
+@entered(FAULTS, "result-in-fp16", "The result goes through float16, whatever its dtype.")
 class _ResultInFp16(LinearSteps):
     def cast(self, x: Tensor, out_dtype: torch.dtype) -> Tensor:
         return x.half().to(out_dtype)
 
 
-@entered("batch-first", "Three dimensions are flattened with the second one first.")
+@entered(FAULTS, "batch-first", "Three dimensions are flattened with the second one first.")
 class _BatchFirst(LinearSteps):
     def flattened(self, x: Tensor) -> Tensor:
         return super().flattened(x.transpose(0, 1) if x.ndim == 3 else x)
 
 
-@entered("strides-ignored", "x is read as if its rows lay next to one another.")
+@entered(FAULTS, "strides-ignored", "x is read as if its rows lay next to one another.")
 class _StridesIgnored(LinearSteps):
     def flattened(self, x: Tensor) -> Tensor:
         flat = super().flattened(x)
         return torch.as_strided(x, flat.shape, (flat.shape[1], 1), x.storage_offset())
 
 
-@entered("scales-of-x-left-out", "The scales of x are taken for 1.")
+@entered(FAULTS, "scales-of-x-left-out", "The scales of x are taken for 1.")
 class _ScalesOfXLeftOut(LinearSteps):
     def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
         return super().product(A, B, torch.ones_like(As), Bs)
 
 
-@entered("scales-of-rows-of-64", "The scale of a row of x is that of the row 64 before, from there on.")
+@entered(FAULTS, "scales-of-rows-of-64", "The scale of a row of x is that of the row 64 before, from there on.")
 class _ScalesOfRowsOf64(LinearSteps):
     def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
         return super().product(A, B, As[torch.arange(A.shape[0], device=A.device) % 64], Bs)
 
 
-@entered("rows-shifted", "Rows behind the last whole four are those of the padding: the ones before them.")
+@entered(FAULTS, "rows-shifted", "Rows behind the last whole four are those of the padding: the ones before them.")
 class _RowsShifted(LinearSteps):
     def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
         out = super().product(A, B, As, Bs)
@@ -172,7 +149,7 @@ class _RowsShifted(LinearSteps):
         return out[torch.where((rows >= whole) & (rows > 0), rows - 1, rows)]
 
 
-@entered("last-k-block-lost", "The last K block is left out.")
+@entered(FAULTS, "last-k-block-lost", "The last K block is left out.")
 class _LastKBlockLost(LinearSteps):
     def product(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> Tensor:
         k = (As.shape[1] - 1) * BLOCK

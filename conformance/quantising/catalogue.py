@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from cases import QuantCase
 from conformance.quantising.judge import Pair
-from conformance.quantising.steps import EPS, Entry, Steps, entered
+from conformance.quantising.steps import EPS, Steps
+from conformance.subjects.catalogue import Entry, Named, entered
 from reference.formats import FORMATS, format_of
 
-FAULTS: dict[str, Entry] = {}
-
-
-@dataclass(frozen=True)
-class Named:
-    """The fault that gives every bit, and a sentence about it."""
-
-    name: str
-    sentence: str
+FAULTS: dict[str, Entry[Steps]] = {}
 
 
 def name_fault(case: QuantCase, x: Tensor, pair: Pair) -> Named | None:

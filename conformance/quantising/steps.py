@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -82,26 +80,3 @@ class Steps:
     def stored(self, scales: Tensor) -> Tensor:
         """The scales as they are returned."""
         return scales
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One way to quantise: its ``name``, ``what`` it does, and who met it, if anybody."""
-
-    name: str
-    what: str
-    source: str
-    build: type[Steps]
-
-
-Class = TypeVar("Class", bound=type[Steps])
-
-
-def entered(catalogue: dict[str, Entry], name: str, what: str, source: str = "") -> Callable[[Class], Class]:
-    """Enter a class into ``catalogue``."""
-
-    def enter(build: Class) -> Class:
-        catalogue[name] = Entry(name, what, source, build)
-        return build
-
-    return enter
