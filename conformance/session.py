@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
-from conformance.backends.registry import load_backends
+from conformance.backends.registry import check_names, load_backends
 from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
@@ -19,7 +19,7 @@ from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 from conformance.shards.share import Key, Work
-from conformance.subjects.found import check_names, load_linears, load_quantisers
+from conformance.subjects.found import load_linears, load_quantisers
 
 if TYPE_CHECKING:
     import torch

@@ -1,4 +1,4 @@
-"""From the place of a backend to what stands there: modules by their names, files by their paths."""
+"""From the place of a subject to what stands there: modules by their names, files by their paths."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import importlib.util
 import re
 import sys
 import traceback
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -19,15 +20,15 @@ from conformance.errors import UsageError, nearest, unknown
 from conformance.foreign import attempt
 
 
-def find(place: Place, spec: str) -> tuple[Any, str]:
+def find(place: Place) -> tuple[Any, str]:
     """What stands at ``place``, and the name that it has there. Raises UsageError where nothing does."""
-    module = _file(place.file, spec) if place.file else _module(place, spec)
-    attribute = place.attribute or the_kernel_in(module, spec)
+    module = _file(place.file, place.named) if place.file else _module(place)
+    attribute = place.attribute or the_kernel_in(module, place.spec)
     done = attempt(lambda: attrgetter(attribute)(module))
     if isinstance(done.error, AttributeError):
         raise unknown(f"attribute of {_called(place)}", attribute, [n for n in vars(module) if n[0] != "_"])
     if done.error is not None:
-        raise UsageError(f"backend {spec!r}: {attribute} cannot be read ({_said(done.error)})") from done.error
+        raise UsageError(f"{place.named}: {attribute} cannot be read ({_said(done.error)})") from done.error
     return done.value, attribute.rpartition(".")[2]
 
 
@@ -35,13 +36,13 @@ def _called(place: Place) -> str:
     return f"file {str(place.file)!r}" if place.file else f"module {place.module}"
 
 
-def _module(place: Place, spec: str) -> ModuleType:
+def _module(place: Place) -> ModuleType:
     if place.is_typed:
         _let_import_from(Path.cwd())
     done = attempt(lambda: importlib.import_module(place.module))
     if done.error is not None:
         raise UsageError(
-            f"backend {spec!r}: module {place.module!r} cannot be imported ({_said(done.error)})"
+            f"{place.named}: module {place.module!r} cannot be imported ({_said(done.error)})"
         ) from done.error
     assert done.value is not None
     return done.value
@@ -53,18 +54,18 @@ def _let_import_from(folder: Path) -> None:
         sys.path.append(str(folder))
 
 
-def _file(path: Path, spec: str) -> ModuleType:
+def _file(path: Path, named: str) -> ModuleType:
     """The module that the file is, under a private name; the same one again while the file is the same."""
     if not path.is_file() or path.suffix != ".py":
-        raise _no_file(path, spec)
+        raise _no_file(path, named)
     done = attempt(path.read_bytes)
     if done.error is not None:
-        raise UsageError(f"backend {spec!r}: the file cannot be read ({_said(done.error)})") from done.error
+        raise UsageError(f"{named}: the file cannot be read ({_said(done.error)})") from done.error
     place = path.resolve()
     name = _private_name(place, done.value or b"")
     if name not in sys.modules:
         _let_import_from(place.parent)
-        _execute(place, name, spec)
+        _execute(place, name, named)
     return sys.modules[name]
 
 
@@ -73,18 +74,18 @@ def _private_name(place: Path, source: bytes) -> str:
     return f"_conformance_{re.sub(r'[^0-9A-Za-z]', '_', place.stem)}_{digest}"
 
 
-def _execute(place: Path, name: str, spec: str) -> None:
+def _execute(place: Path, name: str, named: str) -> None:
     described = importlib.util.spec_from_file_location(name, place)
     assert described is not None
     assert described.loader is not None
     # Known by its name while it runs, as dataclasses, pickles and compilers want it.
     module = sys.modules[name] = importlib.util.module_from_spec(described)
-    done = attempt(lambda: described.loader.exec_module(module))  # type: ignore[union-attr]
+    done = attempt(partial(described.loader.exec_module, module))
     if done.error is not None:
         del sys.modules[name]
         line = _line_in(place, done.error)
         where = f", line {line}" if line else ""
-        raise UsageError(f"backend {spec!r} cannot be imported ({_said(done.error)}{where}){_hint(done.error)}")
+        raise UsageError(f"{named} cannot be imported ({_said(done.error)}{where}){_hint(done.error)}")
 
 
 def _said(error: BaseException) -> str:
@@ -109,11 +110,11 @@ def _hint(error: BaseException) -> str:
     return ""
 
 
-def _no_file(path: Path, spec: str) -> UsageError:
+def _no_file(path: Path, named: str) -> UsageError:
     if path.is_dir():
         files = sorted(each.name for each in path.glob("*.py"))
         inside = f", one of {', '.join(files[:8])}" if files else ""
-        return UsageError(f"backend {spec!r} is a folder: name a file in it{inside}")
+        return UsageError(f"{named} is a folder: name a file in it{inside}")
     files = [str(each) for each in sorted(path.parent.glob("*.py"))]
     said = nearest(str(path), files) or ": name a file that ends in .py, and its kernel behind a colon"
-    return UsageError(f"backend {spec!r}: there is no file {str(path)!r} of Python{said}")
+    return UsageError(f"{named}: there is no file {str(path)!r} of Python{said}")

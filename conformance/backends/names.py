@@ -27,15 +27,23 @@ GROUP = "conformance.backends"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a backend is: an ``attribute`` of a ``module`` or of a ``file``, "" for the one kernel in that file.
+    """Where a subject is: an ``attribute`` of a ``module`` or of a ``file``, "" for the one kernel in that file.
 
-    ``is_typed`` says that a user spelled it out, so that the working folder counts as well.
+    ``spec`` is how it was asked for, as a ``noun``. ``is_typed`` says that a user spelled the place out, so that the
+    working folder counts as well.
     """
 
+    spec: str
+    noun: str
     attribute: str
     module: str = ""
     file: Path | None = None
     is_typed: bool = False
+
+    @property
+    def named(self) -> str:
+        """How sentences begin that are about it."""
+        return f"{self.noun} {self.spec!r}"
 
 
 def names() -> list[str]:
@@ -43,19 +51,19 @@ def names() -> list[str]:
     return [*BUILT_IN, *(point.name for point in entry_points(group=GROUP))]
 
 
-def place_of(spec: str) -> Place | None:
-    """Where the backend is that ``spec`` names; None for a bare name that nobody has."""
+def place_of(spec: str, noun: str = "backend") -> Place | None:
+    """Where the ``noun`` is that ``spec`` names; None for a bare name that nobody has."""
     registered = (point.value for point in entry_points(group=GROUP) if point.name == spec)
     target = BUILT_IN.get(spec) or next(registered, None)
     if target is not None:
         module, _, attribute = target.partition(":")
-        return Place(attribute.split("[")[0].strip(), module.strip())
+        return Place(spec, noun, attribute.split("[")[0].strip(), module.strip())
     before, colon, attribute = spec.rpartition(":")
     if not (colon and is_dotted(attribute)):
         before, attribute = spec, ""
     if before.endswith(".py") or before.startswith("~") or "/" in before or os.sep in before:
-        return Place(attribute, file=Path(before).expanduser(), is_typed=True)
-    return Place(attribute, before, is_typed=True) if colon and before and attribute else None
+        return Place(spec, noun, attribute, file=Path(before).expanduser(), is_typed=True)
+    return Place(spec, noun, attribute, before, is_typed=True) if colon and before and attribute else None
 
 
 def is_dotted(text: str) -> bool:

@@ -49,7 +49,7 @@ def subject_of(found: Any, *, spec: str, name: str) -> Any:
     """
     if isinstance(found, ModuleType):
         raise UsageError(f"backend {spec!r} is a module: name a kernel in it behind a colon")
-    thing = made(found, spec) if inspect.isclass(found) else found
+    thing = made(found, f"backend {spec!r}") if inspect.isclass(found) else found
     if attempt(lambda: getattr(thing, KERNEL, None)).value is not None:
         return thing
     if callable(thing):
@@ -61,12 +61,12 @@ def subject_of(found: Any, *, spec: str, name: str) -> Any:
     raise UsageError(f"backend {spec!r} {what}: {WRITE_METHOD if thing is not found else WRITE_FUNCTION}")
 
 
-def made(cls: type, spec: str) -> Any:
+def made(cls: type, named: str) -> Any:
     """What ``cls()`` makes. Raises UsageError where that wants arguments, or fails."""
     done = attempt(cls)
     if done.error is not None:
         said = error_line(done.error)
-        raise UsageError(f"backend {spec!r}: {cls.__name__}() must work without arguments ({said})") from done.error
+        raise UsageError(f"{named}: {cls.__name__}() must work without arguments ({said})") from done.error
     return done.value
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from conformance.backends.names import place_of
 from conformance.backends.registry import SPELLINGS, load_object
-from conformance.errors import UsageError, unknown
+from conformance.errors import unknown
 from conformance.subjects.subject import Subject
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def load_quantisers(specs: tuple[str, ...]) -> tuple[Quantiser, ...]:
 
 
 def _load(kind: type[Kind], spec: str, built_in: Mapping[str, str]) -> Kind:
-    target = built_in.get(spec, spec)
-    if place_of(target) is None:
+    place = place_of(built_in.get(spec, spec), kind.kind.noun)
+    if place is None:
         raise unknown(kind.kind.noun, spec, [*built_in, *SPELLINGS])
-    return kind(load_object(target, kind.kind.noun), spec=spec)
+    return kind(load_object(place), spec=spec)
 
 
 def load_linears(specs: tuple[str, ...]) -> tuple[Linear, ...]:
@@ -39,19 +39,3 @@ def load_linears(specs: tuple[str, ...]) -> tuple[Linear, ...]:
     from conformance.linears.linear import Linear
 
     return tuple(_load(Linear, spec, LINEARS) for spec in dict.fromkeys(specs))
-
-
-class Named(Protocol):
-    """What has a name and a spec."""
-
-    name: str
-    spec: str
-
-
-def check_names(subjects: Iterable[Named]) -> None:
-    """Raise UsageError where one name is that of two subjects: a report tells them apart by it."""
-    by_name: dict[str, str] = {}
-    for one in subjects:
-        if one.name in by_name:
-            raise UsageError(f"{by_name[one.name]!r} and {one.spec!r} are both named {one.name!r}: rename one")
-        by_name[one.name] = one.spec
