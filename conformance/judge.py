@@ -38,7 +38,7 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
     if case.is_huge and isinstance(error, torch.OutOfMemoryError):
         # How much a kernel needs beside operands and result is its own affair, as long as it says so.
         return Judgement("rejected", detail=said)
-    if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
+    if isinstance(promise, Compute) and promise.is_broken_by(error):
         return failed("raised", said)
     if isinstance(promise, Refuse) and promise.is_reworded_in(error):
         # Nothing was computed and nothing is wrong: what changed is the contract, and whoever matches its texts.

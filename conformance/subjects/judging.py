@@ -15,6 +15,6 @@ def judge_call(promise: Promise, outcome: Outcome) -> Judgement | None:
     if outcome.raised is None:
         return None
     said = error_line(outcome.raised)
-    if isinstance(promise, Compute) and not (promise.may_decline and isinstance(outcome.raised, NotImplementedError)):
+    if isinstance(promise, Compute) and promise.is_broken_by(outcome.raised):
         return failed("raised", said)
     return Judgement("rejected", detail=said)

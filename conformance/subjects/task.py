@@ -9,17 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cases.operands import digest_of
-from conformance.contract import Absent, Compute, Promise, RightOrRefused, describe_promise
-from conformance.probe import Platform
-from conformance.shards.share import Work
+from conformance.contract import Absent, Compute, Promise, RightOrRefused
+from conformance.planned import PlannedCase
+from conformance.shards.share import Work, cost_of
 from conformance.tiers import Judgement
 from conformance.verdict import CaseRecord
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-MACS_AT_ONCE = 1e7
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,8 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Task(ABC):
-    """A case for a subject on a platform, and what is owed there: what an `Assignment` is to kernels."""
-
-    case: Any
-    backend: Any
-    platform: Platform
-    promise: Promise
+class Task(PlannedCase, ABC):
+    """What an `Assignment` is to kernels: a case that is built, handed over and judged as its kind of subject wants."""
 
     @abstractmethod
     def build(self, *, seed: int, device: torch.device) -> Any:
@@ -67,28 +60,12 @@ class Task(ABC):
     @property
     def work(self) -> Work:
         """Itself as a piece of the plan."""
-        return Work((self.backend.name, self.case.id), self.case.inputs, 1 + self.case.macs / MACS_AT_ONCE)
+        return Work((self.backend.name, self.case.id), self.case.inputs, cost_of(self.case.macs))
 
     @property
     def computes(self) -> bool:
         """Whether a result may come."""
         return isinstance(self.promise, Compute | RightOrRefused)
-
-    def record(self, judgement: Judgement, **more: object) -> CaseRecord:
-        """The record of ``judgement``."""
-        fields: dict[str, object] = {
-            "id": self.case.id,
-            "backend": self.backend.name,
-            "verdict": judgement.verdict,
-            "reason": judgement.reason,
-            "detail": judgement.detail,
-            "path": self.platform.path,
-            "expected": describe_promise(self.promise),
-            "check": self.case.check,
-            "model": self.backend.is_model,
-            "measured": judgement.measured,
-        }
-        return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def promised(why_not: str | None, unsure: bool) -> Promise:
