@@ -6,6 +6,7 @@ are collected.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ PACKAGE = Path(__file__).resolve().parent
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+ENVIRONMENT = "conformance_environment"
+"""What a worker is told to set before it looks at its device."""
 
 CHECKS = {
     "numerics": "a product is owed and its values are judged",
@@ -107,7 +110,9 @@ def session_of(config: pytest.Config) -> Session:
             from conformance.session import Session
 
             if is_worker(config):
-                share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
+                about: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+                os.environ.update(about.get(ENVIRONMENT, {}))
+                share_among(int(about["workercount"]))
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
@@ -143,6 +148,18 @@ def _asked(config: pytest.Config) -> bool:
     }
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker one of the devices of this machine."""
+    config = node.config
+    if _asked(config) or any(_names_us(argument) for argument in config.args):
+        from conformance.devices import devices_alike, settings_for
+
+        session, number = session_of(config), int(node.gateway.id.removeprefix("gw"))
+        alike = devices_alike(session.device)
+        node.workerinput[ENVIRONMENT] = settings_for(number, alike, session.platform.kind, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)
