@@ -6,6 +6,7 @@ are collected.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -152,14 +153,14 @@ def _asked(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give a worker one of the devices of this machine."""
+    """Give a worker one of the devices of this machine; it says itself what is wrong with the one that is named."""
     config = node.config
     if _asked(config) or any(_names_us(argument) for argument in config.args):
-        from conformance.devices import devices_alike, settings_for
+        from conformance.devices import settings_for
 
-        session, number = session_of(config), int(node.gateway.id.removeprefix("gw"))
-        alike = devices_alike(session.device)
-        node.workerinput[ENVIRONMENT] = settings_for(number, alike, session.platform.kind, os.environ)
+        number = int(node.gateway.id.removeprefix("gw"))
+        with contextlib.suppress(UsageError):
+            node.workerinput[ENVIRONMENT] = settings_for(number, config.option.conformance_device, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)
