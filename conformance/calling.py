@@ -10,6 +10,7 @@ from torch import Tensor
 
 from cases import Problem
 from conformance.backends.protocol import Backend
+from conformance.interrupts import is_interruption
 from conformance.presentation import Presented
 from conformance.soiling import soiled
 
@@ -51,7 +52,9 @@ def watch(action: Callable[[], object], presented: Presented, problem: Problem) 
         try:
             returned = action()
             synchronise(device)
-        except Exception as error:  # a kernel under test may raise anything
+        except BaseException as error:  # a kernel under test may raise anything, SystemExit among it
+            if is_interruption(error):
+                raise
             raised = error
             synchronise(device)
     unused = None

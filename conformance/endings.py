@@ -1,19 +1,13 @@
-"""How a run ends before its time: by a signal, or by a fault of the harness. Each is a sentence and an exit code."""
+"""How a run ends before its time: by a person, or by a fault of the harness. Each is a sentence and an exit code."""
 
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 import pytest
-
-SIGNALS = ("SIGTERM", "SIGHUP")
-"""What ends a process politely beside Ctrl-C; not every system has all of them."""
 
 
 def say(sentence: str) -> None:
@@ -23,8 +17,14 @@ def say(sentence: str) -> None:
         sys.stderr.flush()
 
 
+class RunEndedError(Exception):
+    """The session cannot go on: the message is the sentence that says why."""
+
+
 def what_broke(error: BaseException) -> str:
     """One line: what went wrong in the harness, and where."""
+    if isinstance(error, RunEndedError):
+        return str(error)
     frame, place = error.__traceback__, ""
     while frame is not None:
         place = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})"
@@ -39,6 +39,16 @@ class Endings:
     def __init__(self) -> None:
         self.broke = ""
         self.cut = False
+        self.misuse = ""
+        self.has_begun = False
+
+    def pytest_conformance_misused(self, sentence: str) -> None:
+        """Note what is wrong with the call."""
+        self.misuse = sentence
+
+    def pytest_conformance_began(self, header: dict[str, Any]) -> None:
+        """Note that there is a report of this run, in the place of any earlier one."""
+        self.has_begun = True
 
     def hear(self, error: BaseException) -> None:
         """Note the first ``error`` of the harness."""
@@ -59,22 +69,3 @@ class Endings:
             crash = getattr(report.longrepr, "reprcrash", None)
             text = str(crash.message if crash else report.longrepr).strip()
             self.broke = self.broke or f"the plan cannot be made: {(text.splitlines() or ['no text'])[-1][:300]}"
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Let the `SIGNALS` do what Ctrl-C does, so that the books are closed. Only a main thread can be asked to."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-    before = {number: signal.signal(number, _interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

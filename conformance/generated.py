@@ -15,6 +15,7 @@ from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
+from conformance.isolation.guard import renew
 from conformance.probe import Platform
 from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
@@ -37,6 +38,18 @@ class Drawing:
     def work(self) -> Work:
         """Itself as a piece of the plan; its inputs are its own."""
         return Work((self.backend.name, self.batch.id), self.batch.id, float(EXAMPLES))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of its record before it was run."""
+        return {
+            "id": self.batch.id,
+            "backend": self.backend.name,
+            "check": "generated",
+            "path": self.platform.path,
+            "expected": "right or refused",
+            "model": self.backend.is_model,
+        }
 
 
 class _WrongError(Exception):
@@ -64,6 +77,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     )
     @given(generated_cases())
     def check(case: Case) -> None:
+        renew()
         if ledger.quarantines(case, drawing.backend.name):
             return
         record = run_case(Assignment.of(case, drawing.backend, drawing.platform), seed=seed, device=device)
@@ -87,16 +101,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
 def _record(
     drawing: Drawing, counts: Counter[tuple[Verdict, str]], failures: list[CaseRecord], seconds: float
 ) -> CaseRecord:
-    about: dict[str, Any] = {
-        "id": drawing.batch.id,
-        "backend": drawing.backend.name,
-        "check": "generated",
-        "path": drawing.platform.path,
-        "expected": "right or refused",
-        "model": drawing.backend.is_model,
-        "examples": sum(counts.values()),
-        "seconds": round(seconds, 4),
-    }
+    about = {**drawing.about, "examples": sum(counts.values()), "seconds": round(seconds, 4)}
     if failures:
         # Hypothesis ends with the smallest failure it found.
         smallest = failures[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from cases.scenarios import PLAIN
@@ -19,6 +20,8 @@ from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 from conformance.shards.share import Key, Work
+from conformance.tiers import failed
+from conformance.verdict import CaseRecord, Reason
 
 if TYPE_CHECKING:
     import torch
@@ -110,6 +113,18 @@ class Session:
     def shared_drawings(self) -> tuple[Drawing, ...]:
         """The `drawings` that are to be run here."""
         return tuple(piece for piece in self.drawings if piece.work.key in self.share)
+
+    def find(self, key: Key) -> Assignment | Drawing:
+        """The assignment or drawing of (backend, id) ``key``. Raises StopIteration where there is none."""
+        pieces: Iterator[Assignment | Drawing] = chain(self.assignments, self.drawings)
+        return next(piece for piece in pieces if piece.work.key == key)
+
+    def failed(self, key: Key, reason: Reason, detail: str) -> CaseRecord:
+        """The record of the case ``key`` where its process has not left one."""
+        work = self.find(key)
+        if isinstance(work, Drawing):
+            return CaseRecord(**work.about, verdict="failed", reason=reason, detail=detail)
+        return self.ledger.settle(work.case, work.record(failed(reason, detail)))
 
     def _work(self) -> Iterator[Work]:
         yield from (assignment.work for assignment in self.assignments)

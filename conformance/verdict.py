@@ -31,6 +31,9 @@ Reason = Literal[
     "surroundings-changed",  # a global flag, default or random state is not what it was
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
+    "hung",  # no result came within the limit of the case
+    "process-died",  # the process that the case ran in ended
+    "device-poisoned",  # after the case, a product whose bits are known came out wrong, or raised
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
 ]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.metadata import entry_points
+
+from conformance.errors import unknown
 
 BUILT_IN = {
     "torch-v1": "conformance.backends.torch_v1:TorchV1",
@@ -24,3 +27,10 @@ def target_of(spec: str) -> str | None:
         return BUILT_IN[spec]
     registered = next((point.value for point in entry_points(group=GROUP) if point.name == spec), None)
     return registered or (spec if ":" in spec else None)
+
+
+def check_names(specs: Iterable[str]) -> None:
+    """Raise UsageError for the first of ``specs`` that names nothing."""
+    for spec in specs:
+        if target_of(spec) is None:
+            raise unknown("backend", spec, [*names(), "package.module:attribute"])

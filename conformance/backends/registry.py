@@ -6,16 +6,16 @@ import importlib
 import inspect
 from typing import Any
 
-from conformance.backends.names import names, target_of
+from conformance.backends.names import check_names, target_of
 from conformance.backends.protocol import Backend
 from conformance.errors import UsageError, unknown
 
 
 def load_backend(spec: str) -> Backend:
     """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
+    check_names((spec,))
     target = target_of(spec)
-    if target is None:
-        raise unknown("backend", spec, [*names(), "package.module:attribute"])
+    assert target is not None
     return Backend(_instance(_resolve(target), spec), spec=spec)
 
 

@@ -28,10 +28,12 @@ from conformance.commands.options import (
     Require,
     Seed,
     ShardOf,
+    Timeout,
     Torch,
     Workers,
 )
 from conformance.errors import UsageError
+from conformance.isolation.limits import DEFAULT
 
 
 @app.command()
@@ -43,6 +45,7 @@ def run(
     case: Cases = None,
     seed: Seed = 0,
     workers: Workers = None,
+    timeout: Timeout = DEFAULT,
     require: Require = None,
     report: Report = Path("conformance-report"),
     model: Model = None,
@@ -62,7 +65,7 @@ def run(
     chosen |= {"deviations": tuple(deviations or ()), "quarantined": quarantined}
     chosen |= {"shard": Shard.parse(shard) if shard is not None else None, "baseline": baseline}
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
-    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
+    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers, timeout=timeout))
 
 
 @app.command("list")

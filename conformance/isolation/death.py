@@ -1,0 +1,93 @@
+"""Why a process under watch ended, from what is left of it: its exit status and its diary."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from conformance.isolation.diary import Page
+
+FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$')
+THREAD = re.compile(r"^(Current thread|Thread) ")
+CALLER = str(Path("conformance") / "backends" / "protocol.py")
+"""Who calls kernels."""
+OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM))
+"""Signals that a process gets from others as a rule; all others it brings upon itself."""
+TOOK_TOO_LONG = "Timeout ("
+"""How `faulthandler` begins when the time is up."""
+
+
+@dataclass(frozen=True)
+class Death:
+    """The end of a process: the ``reason`` of a record, a ``sentence``, and the ``page`` of its diary.
+
+    ``is_its_own`` where nobody else can have ended it.
+    """
+
+    reason: Literal["hung", "process-died", "device-poisoned"]
+    sentence: str
+    is_its_own: bool
+    page: Page
+
+
+def explain_death(page: Page, status: int | None, *, was_late: bool, lacked_memory: bool = False) -> Death:
+    """The death of the process with this ``page`` and exit ``status`` (negative: a signal; None: unknown).
+
+    ``was_late`` where its watchdog did not end it in time, so that somebody else had to; ``lacked_memory`` where the
+    system had to end processes for want of it while it ran.
+    """
+    where = place_of(page.traceback)
+    if page.poison:
+        return Death("device-poisoned", f"after it, {page.poison}", True, page)
+    if page.breakdown:
+        return Death("process-died", f"the process broke down: {page.breakdown}", True, page)
+    if TOOK_TOO_LONG in page.traceback:
+        return Death("hung", f"no result came in time; it stood{where}", True, page)
+    if was_late:
+        return Death("hung", "no result came in time, and the process did not even end itself", False, page)
+    if status is None or status >= 0:
+        said = "the process ended" if status is None else f"the process ended with exit code {status}"
+        return Death("process-died", said + where, status is not None, page)
+    number = -status
+    memory = ", as the system does when memory runs out" if lacked_memory and number == signal.SIGKILL else ""
+    said = f"the process was killed by {_name(number)}{memory}{where}"
+    return Death("process-died", said, number not in OTHERS, page)
+
+
+def _name(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def place_of(traceback: str) -> str:
+    """Where the thread that runs kernels stood, as the end of a sentence, or nothing."""
+    threads = _threads(traceback)
+    frames = next((frames for frames in threads if any(CALLER in frame for frame in frames)), [])
+    frames = frames or next(iter(threads), [])
+    match = FRAME.match(frames[0]) if frames else None
+    return f" in {Path(match['file']).name}:{match['line']} in {match['function']}" if match else ""
+
+
+def _threads(traceback: str) -> Sequence[list[str]]:
+    """The frames of each thread, the innermost first."""
+    threads: list[list[str]] = []
+    for line in traceback.splitlines():
+        if THREAD.match(line):
+            threads.append([])
+        elif threads and FRAME.match(line):
+            threads[-1].append(line)
+    return threads
+
+
+def kills_for_memory() -> int:
+    """How often the system has killed a process for want of memory since it started; 0 where it does not say."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)
+        return int(found[1]) if found else 0
+    return 0

@@ -1,0 +1,122 @@
+"""The worker's side: a watchdog over every case, a diary of it, and a canary after it."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.hooks import Key
+from conformance.interrupts import is_interruption, on_interrupt
+from conformance.isolation.canary import ask_canary
+from conformance.isolation.diary import Diary
+from conformance.isolation.keeper import lead_group
+from conformance.isolation.limits import limit_of
+
+if TYPE_CHECKING:
+    import torch
+
+LEFT = 86
+"""Exit code of a process that leaves because it cannot be believed any more; its diary says why."""
+
+GUARDS: list[Guard] = []
+"""The guard of this process, where it has one."""
+
+
+def renew() -> None:
+    """Give the case that is at work its time anew, where it is watched: it is made of many."""
+    for guard in GUARDS:
+        guard.renew()
+
+
+@contextlib.contextmanager
+def believed(device: torch.device) -> Iterator[None]:
+    """Ask the canary when a case has run, before anything of it is believed; in a process without a guard, nobody."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if is_interruption(error):
+            raise
+        raise RuntimeError("a kernel raised KeyboardInterrupt where no exception of it is judged") from error
+    finally:
+        for guard in GUARDS:
+            guard.check(device)
+
+
+class Guard:
+    """Watches over this process, which ends where a case takes too long: ``timeout`` seconds and what its work takes.
+
+    0 is no limit.
+    """
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self._timeout = timeout
+        self._limit = timeout
+        self._place = os.getcwd()
+        self._diary = Diary(path)
+        lead_group()
+        on_interrupt()
+        self._diary.note("deadline", self._arm())
+        GUARDS.append(self)
+
+    def _arm(self) -> float | None:
+        """Start the time anew; returns when it ends, None where there is no limit."""
+        # Every time: a kernel may have closed the file, or have taken the handlers for itself.
+        trace = self._diary.trace
+        faulthandler.enable(trace)
+        if not self._limit:
+            return None
+        # A thread without the interpreter's lock: it ends a kernel that holds that, too.
+        faulthandler.dump_traceback_later(self._limit, exit=True, file=trace)
+        return time.monotonic() + self._limit
+
+    def opened(self) -> None:
+        """Note that there is a plan, and let whoever hands out the cases take its time."""
+        faulthandler.cancel_dump_traceback_later()
+        self._diary.note("open")
+
+    def misused(self, sentence: str) -> None:
+        """Note why there is none."""
+        self._diary.note("misuse", sentence)
+
+    def leave(self, word: str, sentence: str) -> None:
+        """End this process, with a reason that the diary keeps under ``word``."""
+        self._diary.note(word, sentence)
+        os._exit(LEFT)
+
+    @contextlib.contextmanager
+    def over(self, key: Key, kind: str) -> Iterator[None]:
+        """Watch over the case ``key`` on a device of this ``kind``."""
+        self._limit = limit_of(key[1], self._timeout, kind) if self._timeout else 0.0
+        self._begin(key)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            self._diary.note("end")
+            self._tidy()
+
+    def renew(self) -> None:
+        """Give the case that is at work its time anew."""
+        self._diary.note("deadline", self._arm())
+
+    def _begin(self, key: Key) -> None:
+        self._diary.note("begin", *key, self._arm())
+
+    def check(self, device: torch.device) -> None:
+        """Ask the canary, and leave where it is dead."""
+        poison = ask_canary(device)
+        if poison:
+            self.leave("poison", poison)
+
+    def _tidy(self) -> None:
+        """Take back what would reach into other cases and is nobody's to judge."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        on_interrupt()
+        with contextlib.suppress(OSError):
+            os.chdir(self._place)
