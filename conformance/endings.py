@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
+
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""What ends a process politely; not every system has all of them."""
 
 
 def say(sentence: str) -> None:
@@ -34,13 +41,17 @@ def what_broke(error: BaseException) -> str:
 
 
 class Endings:
-    """A pytest plugin of `conformance run` that hears what ends the session, in the place of pages of traceback."""
+    """A pytest plugin of `conformance run` that hears what ends the session, in the place of pages of traceback.
 
-    def __init__(self) -> None:
+    ``heard`` are the signals that `interruptible` heard.
+    """
+
+    def __init__(self, heard: Sequence[int]) -> None:
         self.broke = ""
         self.cut = False
         self.misuse = ""
         self.has_begun = False
+        self._heard = heard
 
     def pytest_conformance_misused(self, sentence: str) -> None:
         """Note what is wrong with the call."""
@@ -49,6 +60,11 @@ class Endings:
     def pytest_conformance_began(self, header: dict[str, Any]) -> None:
         """Note that there is a report of this run, in the place of any earlier one."""
         self.has_begun = True
+
+    def pytest_runtest_logstart(self) -> None:
+        """End the session where its end was asked for and got lost: what a callback of C raises goes nowhere."""
+        if self._heard:
+            raise KeyboardInterrupt
 
     def hear(self, error: BaseException) -> None:
         """Note the first ``error`` of the harness."""
@@ -69,3 +85,29 @@ class Endings:
             crash = getattr(report.longrepr, "reprcrash", None)
             text = str(crash.message if crash else report.longrepr).strip()
             self.broke = self.broke or f"the plan cannot be made: {(text.splitlines() or ['no text'])[-1][:300]}"
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[Sequence[int]]:
+    """Let the `SIGNALS` raise KeyboardInterrupt, so that the books are closed; those that came are in the list.
+
+    Only a main thread can be asked to. What is ignored, as under ``nohup``, stays ignored.
+    """
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

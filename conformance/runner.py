@@ -9,17 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from conformance.backends.names import check_names
+from conformance.backends.names import known_place
 from conformance.baseline import Baseline
 from conformance.ci.announce import announce
 from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED, conclusion_of, worst
 from conformance.diff.sides import Side
 from conformance.diff.tables import render
-from conformance.endings import Endings, say
+from conformance.endings import Endings, interruptible, say
 from conformance.errors import UsageError
-from conformance.interrupts import interruptible
-from conformance.progress import Progress
 from conformance.isolation import limits
+from conformance.progress import Progress
 from conformance.records import check_folder
 from conformance.report_file import FILE, BadReportError
 from conformance.request import Request
@@ -41,8 +40,8 @@ def run_suite(
     baseline = Baseline.read(request.baseline) if request.baseline else None
     _check_workers(workers)
     status: int = pytest.ExitCode.INTERRUPTED
-    endings = Endings()
-    with interruptible():
+    with interruptible() as heard:
+        endings = Endings(heard)
         try:
             with Progress(sys.stderr) as progress:
                 _check(request, folder, in_workers=workers != "0")
@@ -67,7 +66,8 @@ def _check(request: Request, folder: Path, *, in_workers: bool) -> None:
     """
     if in_workers:
         request.check()
-        check_names(request.backends)
+        for spec in request.backends:
+            known_place(spec)
     else:
         from conformance.session import Session
 
@@ -87,6 +87,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
+    arguments += [f"--conformance-quantiser={name}" for name in request.quantisers]
+    arguments += [f"--conformance-linear={name}" for name in request.linears]
     arguments += [f"--conformance-require={name}" for name in request.require]
     arguments += [f"--conformance-case={case}" for case in request.cases]
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]

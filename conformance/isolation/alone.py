@@ -113,12 +113,11 @@ def main() -> None:
 
 
 def _judge(session: Session, key: Key) -> Line:
-    from conformance.assignment import Assignment
     from conformance.execute import run_known
-    from conformance.generated import run_batch
+    from conformance.generated import Drawing, run_batch
 
     about: dict[str, Any] = {"seed": session.seed, "device": session.device}
     work = session.find(key)
-    if isinstance(work, Assignment):
-        return run_known(work, session.ledger, **about).record.to_json()
-    return run_batch(work, session.ledger, **about).to_json()
+    if isinstance(work, Drawing):
+        return run_batch(work, session.ledger, **about).to_json()
+    return run_known(work, session.ledger, **about).record.to_json()

@@ -71,7 +71,7 @@ def place_of(traceback: str) -> str:
     frames = next((frames for frames in threads if any(CALLER in frame for frame in frames)), [])
     frames = frames or next(iter(threads), [])
     match = FRAME.match(frames[0]) if frames else None
-    return f" in {Path(match['file']).name}:{match['line']} in {match['function']}" if match else ""
+    return f" at {Path(match['file']).name}:{match['line']} in {match['function']}" if match else ""
 
 
 def _threads(traceback: str) -> Sequence[list[str]]:

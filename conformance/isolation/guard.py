@@ -6,17 +6,18 @@ import contextlib
 import faulthandler
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.foreign import ENDING
 from conformance.hooks import Key
-from conformance.interrupts import is_interruption, on_interrupt
 from conformance.isolation.canary import ask_canary
 from conformance.isolation.diary import Diary
 from conformance.isolation.keeper import lead_group
-from conformance.isolation.limits import limit_of
+from conformance.isolation.limits import START, limit_of
 
 if TYPE_CHECKING:
     import torch
@@ -37,15 +38,9 @@ def renew() -> None:
 @contextlib.contextmanager
 def believed(device: torch.device) -> Iterator[None]:
     """Ask the canary when a case has run, before anything of it is believed; in a process without a guard, nobody."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if is_interruption(error):
-            raise
-        raise RuntimeError("a kernel raised KeyboardInterrupt where no exception of it is judged") from error
-    finally:
-        for guard in GUARDS:
-            guard.check(device)
+    yield
+    for guard in GUARDS:
+        guard.check(device)
 
 
 class Guard:
@@ -56,11 +51,11 @@ class Guard:
 
     def __init__(self, path: Path, timeout: float) -> None:
         self._timeout = timeout
-        self._limit = timeout
+        self._limit = max(timeout, START) if timeout else 0.0
         self._place = os.getcwd()
         self._diary = Diary(path)
         lead_group()
-        on_interrupt()
+        self._take_signals_back()
         self._diary.note("deadline", self._arm())
         GUARDS.append(self)
 
@@ -116,7 +111,14 @@ class Guard:
 
     def _tidy(self) -> None:
         """Take back what would reach into other cases and is nobody's to judge."""
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        on_interrupt()
+        self._take_signals_back()
         with contextlib.suppress(OSError):
             os.chdir(self._place)
+
+    def _take_signals_back(self) -> None:
+        """Let every signal that asks a process to end do so: whoever ends a run ends the process that hands out."""
+        if threading.current_thread() is not threading.main_thread():
+            return  # signals are the main thread's
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number in (*ENDING, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 DEFAULT = 300.0
 """Seconds. A kernel may be compiled on its first call, with tuning, on a machine that does other things."""
+START = 300.0
+"""Seconds, at least, in which a process has to be ready for its first case: imports, the plan, what kernels answer."""
 GRACE = 15.0
 """Seconds in which a process that has to end itself does; after them it is ended."""
 RATES = {"cpu": 1e7}
@@ -17,7 +19,7 @@ def limit_of(id_: str, timeout: float, kind: str) -> float:
     from cases import parse_case
 
     try:
-        macs = parse_case(id_).problem.macs
+        macs = parse_case(id_).macs
     except ValueError:
         macs = 0  # a batch of generated cases, each of which gets the time anew
     return timeout + macs / RATES.get(kind, RATE)
