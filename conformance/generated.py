@@ -16,7 +16,7 @@ from conformance.backends.asking import AnswerError
 from conformance.backends.protocol import Backend
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
-from conformance.isolation.guard import renew
+from conformance.isolation.guard import drawn
 from conformance.probe import Platform
 from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
@@ -78,7 +78,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     )
     @given(generated_cases())
     def check(case: Case) -> None:
-        renew()
+        drawn(case.id, device)
         if ledger.quarantines(case, drawing.backend.name):
             return
         record = _drawn(case, drawing, seed=seed, device=device)

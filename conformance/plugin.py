@@ -118,7 +118,7 @@ def session_of(config: pytest.Config) -> Session:
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
             if GUARD in config.stash:
-                config.stash[GUARD].misused(str(error))
+                config.stash[GUARD].leave("misuse", str(error))
             raise pytest.UsageError(str(error)) from None
     return config.stash[SESSION]
 

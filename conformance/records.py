@@ -26,10 +26,16 @@ class ReportLostError(Exception):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError where no report can be written to ``folder``; one that is there stays as it is."""
+    """Raise UsageError where no report can be written to ``folder``; what is there stays, and nothing comes to it."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    is_new = not (folder / FILE).exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).open("ab").close()
+        if is_new:
+            (folder / FILE).unlink()
+        for place in missing:
+            place.rmdir()
     except OSError as error:
         raise _unwritable(folder, error) from error
 

@@ -86,6 +86,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    # It would leave a folder behind, for temporary files that no case has.
+    arguments += ["-p", "no:tmpdir"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
     arguments += [f"--conformance-quantiser={name}" for name in request.quantisers]
     arguments += [f"--conformance-linear={name}" for name in request.linears]
@@ -93,7 +95,7 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-case={case}" for case in request.cases]
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]
     arguments += [f"--conformance-report={folder}"]
-    arguments += [f"--conformance-device={request.device}"] if request.device else []
+    arguments += [] if request.device is None else [f"--conformance-device={request.device}"]
     arguments += [f"--conformance-model={request.model}"] if request.model else []
     arguments += [f"--conformance-tp={request.tp}"]
     arguments += [f"--conformance-deviations={path}" for path in request.deviations]

@@ -147,11 +147,12 @@ class Session:
         """What (backend, id) ``key`` stands for. Raises StopIteration where that is nothing."""
         return next(piece for piece in (*self.pieces, *self.drawings) if piece.work.key == key)
 
-    def failed(self, key: Key, reason: Reason, detail: str) -> CaseRecord:
-        """The record of the case ``key`` where its process has not left one."""
+    def failed(self, key: Key, reason: Reason, detail: str, *, drawn: str = "") -> CaseRecord:
+        """The record of the case ``key`` where its process has not left one; ``drawn`` is the guilty one of a batch."""
         work = self.find(key)
         if isinstance(work, Drawing):
-            return CaseRecord(**work.about, verdict="failed", reason=reason, detail=detail)
+            said = f"{drawn}: {detail}" if drawn else detail
+            return CaseRecord(**work.about, verdict="failed", reason=reason, detail=said, reproduce=drawn)
         return self.ledger.settle(work.case, work.record(failed(reason, detail)))
 
     @property

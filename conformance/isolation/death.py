@@ -45,11 +45,11 @@ def explain_death(page: Page, status: int | None, *, was_late: bool, lacked_memo
     if page.poison:
         return Death("device-poisoned", f"after it, {page.poison}", True, page)
     if page.breakdown:
-        return Death("process-died", f"the process broke down: {page.breakdown}", True, page)
+        return Death("process-died", page.breakdown, True, page)
     if TOOK_TOO_LONG in page.traceback:
-        return Death("hung", f"no result came in time; it stood{where}", True, page)
+        return Death("hung", _late(page) + (where and f"; it stood{where}"), True, page)
     if was_late:
-        return Death("hung", "no result came in time, and the process did not even end itself", False, page)
+        return Death("hung", f"{_late(page)}, and the process did not even end itself", False, page)
     if status is None or status >= 0:
         said = "the process ended" if status is None else f"the process ended with exit code {status}"
         return Death("process-died", said + where, status is not None, page)
@@ -57,6 +57,10 @@ def explain_death(page: Page, status: int | None, *, was_late: bool, lacked_memo
     memory = ", as the system does when memory runs out" if lacked_memory and number == signal.SIGKILL else ""
     said = f"the process was killed by {_name(number)}{memory}{where}"
     return Death("process-died", said, number not in OTHERS, page)
+
+
+def _late(page: Page) -> str:
+    return f"no result came within {page.limit:.4g} s" if page.is_open else f"no plan came within {page.limit:.4g} s"
 
 
 def _name(number: int) -> str:
@@ -71,7 +75,12 @@ def place_of(traceback: str) -> str:
     frames = next((frames for frames in threads if any(CALLER in frame for frame in frames)), [])
     frames = frames or next(iter(threads), [])
     match = FRAME.match(frames[0]) if frames else None
-    return f" at {Path(match['file']).name}:{match['line']} in {match['function']}" if match else ""
+    return f" at {_short(Path(match['file']))}:{match['line']} in {match['function']}" if match else ""
+
+
+def _short(file: Path) -> str:
+    """The name of ``file``, and of its folder where that says more."""
+    return f"{file.parent.name}/{file.name}" if file.name == "__init__.py" else file.name
 
 
 def _threads(traceback: str) -> Sequence[list[str]]:

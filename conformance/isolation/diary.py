@@ -29,12 +29,17 @@ class Sheet:
         return status.st_dev, status.st_ino
 
     @property
+    def is_open(self) -> bool:
+        """Whether the file descriptor still leads to this file."""
+        with contextlib.suppress(OSError):
+            return self._found() == self._identity
+        return False
+
+    @property
     def descriptor(self) -> int:
         """The file descriptor, which leads to this file."""
-        with contextlib.suppress(OSError):
-            if self._found() == self._identity:
-                return self._descriptor
-        self._open()
+        if not self.is_open:
+            self._open()
         return self._descriptor
 
 
@@ -44,6 +49,11 @@ class Diary:
     def __init__(self, path: Path) -> None:
         self._sheet = Sheet(path)
         self._trace = Sheet(_trace_of(path))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed it."""
+        return self._sheet.is_open and self._trace.is_open
 
     @property
     def trace(self) -> int:
@@ -59,15 +69,18 @@ class Diary:
 class Page:
     """What a diary says.
 
-    ``before`` are the cases that the process outlived, in their order, ``at_work`` the one that it had begun;
-    ``deadline`` (seconds of the monotonic clock) is when it will have been at that for too long, ``poison`` what the
-    canary found, ``breakdown`` what went wrong in it outside of any case, ``misuse`` the sentence of a UsageError.
+    ``before`` are the cases that the process outlived, in their order, ``at_work`` the one that it had begun, and
+    ``drawn`` the id of the case at work in that, where it is a batch; ``deadline`` (seconds of the monotonic clock) is
+    when it will have been at that for too long, after ``limit`` seconds, ``poison`` what the canary found,
+    ``breakdown`` what it cannot go on without, ``misuse`` the sentence of a UsageError.
     """
 
     is_open: bool = False
     before: tuple[Key, ...] = ()
     at_work: Key | None = None
+    drawn: str = ""
     deadline: float | None = None
+    limit: float = 0.0
     poison: str = ""
     breakdown: str = ""
     misuse: str = ""
@@ -79,9 +92,16 @@ class Page:
         found: dict[str, Any] = {"traceback": _text(_trace_of(path)), "before": ()}
         for word, *more in _words(path):
             if word == "begin":
-                found |= {"at_work": (more[0], more[1]), "deadline": more[2]}
+                found |= {"at_work": (more[0], more[1])}
+            elif word == "time":
+                found |= {"limit": more[0], "deadline": more[1]}
             elif word == "end":
-                found |= {"before": (*found["before"], found.get("at_work")), "at_work": None, "deadline": None}
+                found |= {
+                    "before": (*found["before"], found["at_work"]),
+                    "at_work": None,
+                    "drawn": "",
+                    "deadline": None,
+                }
             elif word == "open":
                 found |= {"is_open": True, "deadline": None}
             else:

@@ -29,10 +29,11 @@ GUARDS: list[Guard] = []
 """The guard of this process, where it has one."""
 
 
-def renew() -> None:
-    """Give the case that is at work its time anew, where it is watched: it is made of many."""
+def drawn(id_: str, device: torch.device) -> None:
+    """Let a batch, where it is watched, go on with the case ``id_``, which has a time of its own."""
     for guard in GUARDS:
-        guard.renew()
+        guard.check(device)
+        guard.drawn(id_)
 
 
 @contextlib.contextmanager
@@ -56,28 +57,24 @@ class Guard:
         self._diary = Diary(path)
         lead_group()
         self._take_signals_back()
-        self._diary.note("deadline", self._arm())
+        self._arm()
         GUARDS.append(self)
 
-    def _arm(self) -> float | None:
-        """Start the time anew; returns when it ends, None where there is no limit."""
+    def _arm(self) -> None:
+        """Start the time anew, where there is a limit."""
         # Every time: a kernel may have closed the file, or have taken the handlers for itself.
         trace = self._diary.trace
         faulthandler.enable(trace)
         if not self._limit:
-            return None
+            return
         # A thread without the interpreter's lock: it ends a kernel that holds that, too.
         faulthandler.dump_traceback_later(self._limit, exit=True, file=trace)
-        return time.monotonic() + self._limit
+        self._diary.note("time", self._limit, time.monotonic() + self._limit)
 
     def opened(self) -> None:
         """Note that there is a plan, and let whoever hands out the cases take its time."""
         faulthandler.cancel_dump_traceback_later()
         self._diary.note("open")
-
-    def misused(self, sentence: str) -> None:
-        """Note why there is none."""
-        self._diary.note("misuse", sentence)
 
     def leave(self, word: str, sentence: str) -> None:
         """End this process, with a reason that the diary keeps under ``word``."""
@@ -88,7 +85,8 @@ class Guard:
     def over(self, key: Key, kind: str) -> Iterator[None]:
         """Watch over the case ``key`` on a device of this ``kind``."""
         self._limit = limit_of(key[1], self._timeout, kind) if self._timeout else 0.0
-        self._begin(key)
+        self._diary.note("begin", *key)
+        self._arm()
         try:
             yield
         finally:
@@ -96,15 +94,15 @@ class Guard:
             self._diary.note("end")
             self._tidy()
 
-    def renew(self) -> None:
-        """Give the case that is at work its time anew."""
-        self._diary.note("deadline", self._arm())
-
-    def _begin(self, key: Key) -> None:
-        self._diary.note("begin", *key, self._arm())
+    def drawn(self, id_: str) -> None:
+        """Note the case ``id_`` of the batch at work, and start its time."""
+        self._diary.note("drawn", id_)
+        self._arm()
 
     def check(self, device: torch.device) -> None:
-        """Ask the canary, and leave where it is dead."""
+        """Leave where this process cannot be believed any more: ask the canary, and look after what is our own."""
+        if not self._diary.is_open:
+            self.leave("breakdown", "the case closed files that it had not opened")
         poison = ask_canary(device)
         if poison:
             self.leave("poison", poison)

@@ -69,7 +69,8 @@ class Inquest:
         return run_alone(request, keys, folder=self.folder, keeper=self.keeper, timeout=timeout, workers=self.workers)
 
     def _guilty(self, key: Key, death: Death, how: str) -> Line:
-        return self.session.failed(key, death.reason, f"{death.sentence} ({how})").to_json()
+        drawn = death.page.drawn if key == death.page.at_work else ""
+        return self.session.failed(key, death.reason, f"{death.sentence} ({how})", drawn=drawn).to_json()
 
 
 def _told(key: Key) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from conformance.endings import what_broke
+from conformance.foreign import error_line
 from conformance.isolation.guard import Guard
 from conformance.items import key_of
 
@@ -36,4 +36,4 @@ class Watched:
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Leave: kernels take away what pytest needs to go on, and then another process has to."""
-        self.guard.leave("breakdown", what_broke(excinfo.value))
+        self.guard.leave("breakdown", f"it cannot go on: {error_line(excinfo.value)}")
