@@ -106,3 +106,8 @@ def set_an_alarm() -> None:
 def crash_later() -> None:
     """Return, and end the process when something else is at work."""
     threading.Thread(target=lambda: (time.sleep(0.2), segfault()), daemon=True).start()
+
+
+def close_all_files_and_hang() -> None:
+    close_all_files()
+    hang()

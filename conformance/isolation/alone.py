@@ -41,10 +41,17 @@ class Ran:
     death: Death | None
 
 
-def run_alone(
-    request: Request, keys: Sequence[Key], *, folder: Path, keeper: Keeper, timeout: float, workers: int
-) -> Ran:
-    """Run the cases ``keys`` of ``request`` in a process of their own, with the processors that a worker has."""
+@dataclass(frozen=True)
+class Terms:
+    """Seconds for a case; how many ``workers`` share the processors; seconds to ``linger`` after the last case."""
+
+    timeout: float
+    workers: int
+    linger: float = 0.0
+
+
+def run_alone(request: Request, keys: Sequence[Key], terms: Terms, *, folder: Path, keeper: Keeper) -> Ran:
+    """Run the cases ``keys`` of ``request`` in a process of their own."""
     diary = folder / f"alone{next(COUNT)}"
     records = diary.with_suffix(".jsonl")
     asked = replace(request, cases=tuple(dict.fromkeys(id_ for _, id_ in keys)), shard=None, baseline=None, report=None)
@@ -56,7 +63,7 @@ def run_alone(
     try:
         assert process.stdin
         with process.stdin as pipe:
-            for what in (sys.path, (asked, tuple(keys), diary, records, timeout, workers)):
+            for what in (sys.path, (asked, tuple(keys), diary, records, terms)):
                 pickle.dump(what, pipe)
         was_late = await_end(process, diary)
     finally:
@@ -92,15 +99,15 @@ def main() -> None:
     from conformance.siblings import claim_siblings
 
     claim_siblings()
-    request, keys, diary, records, timeout, workers = pickle.load(sys.stdin.buffer)
+    request, keys, diary, records, terms = pickle.load(sys.stdin.buffer)
     from conformance.isolation.guard import Guard
     from conformance.processors import share_among, wait_politely
 
-    guard = Guard(diary, timeout)
+    guard = Guard(diary, terms.timeout)
     wait_politely()
     from conformance.session import Session
 
-    share_among(workers)
+    share_among(terms.workers)
     session = Session.open(request)
     guard.check(session.device)
     guard.opened()
@@ -110,6 +117,7 @@ def main() -> None:
             guard.check(session.device)
         with records.open("a") as file:
             file.write(json.dumps(line, allow_nan=False) + "\n")
+    time.sleep(terms.linger)
 
 
 def _judge(session: Session, key: Key) -> Line:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +48,11 @@ def explain_death(page: Page, status: int | None, *, was_late: bool, lacked_memo
         return Death("device-poisoned", f"after it, {page.poison}", True, page)
     if page.breakdown:
         return Death("process-died", page.breakdown, True, page)
-    if TOOK_TOO_LONG in page.traceback:
-        return Death("hung", _late(page) + (where and f"; it stood{where}"), True, page)
     if was_late:
         return Death("hung", f"{_late(page)}, and the process did not even end itself", False, page)
+    # Of a watchdog whose file a kernel has closed nothing is left but the time.
+    if TOOK_TOO_LONG in page.traceback or (page.deadline or math.inf) < time.monotonic():
+        return Death("hung", _late(page) + (where and f"; it stood{where}"), True, page)
     if status is None or status >= 0:
         said = "the process ended" if status is None else f"the process ended with exit code {status}"
         return Death("process-died", said + where, status is not None, page)
@@ -60,7 +63,7 @@ def explain_death(page: Page, status: int | None, *, was_late: bool, lacked_memo
 
 
 def _late(page: Page) -> str:
-    return f"no result came within {page.limit:.4g} s" if page.is_open else f"no plan came within {page.limit:.4g} s"
+    return f"no {'result' if page.is_open else 'plan'} came within {round(page.limit, 2):g} s"
 
 
 def _name(number: int) -> str:
@@ -70,10 +73,11 @@ def _name(number: int) -> str:
 
 
 def place_of(traceback: str) -> str:
-    """Where the thread that runs kernels stood, as the end of a sentence, or nothing."""
+    """Where the thread that crashed stood, or else the one that runs kernels, as the end of a sentence; or nothing."""
     threads = _threads(traceback)
-    frames = next((frames for frames in threads if any(CALLER in frame for frame in frames)), [])
-    frames = frames or next(iter(threads), [])
+    crashed = [frames for is_current, frames in threads if is_current]
+    calling = [frames for _, frames in threads if any(CALLER in frame for frame in frames)]
+    frames = next(iter([*crashed, *calling, *(frames for _, frames in threads)]), [])
     match = FRAME.match(frames[0]) if frames else None
     return f" at {_short(Path(match['file']))}:{match['line']} in {match['function']}" if match else ""
 
@@ -83,14 +87,14 @@ def _short(file: Path) -> str:
     return f"{file.parent.name}/{file.name}" if file.name == "__init__.py" else file.name
 
 
-def _threads(traceback: str) -> Sequence[list[str]]:
-    """The frames of each thread, the innermost first."""
-    threads: list[list[str]] = []
+def _threads(traceback: str) -> Sequence[tuple[bool, list[str]]]:
+    """Whether each thread is the current one, and its frames, the innermost first."""
+    threads: list[tuple[bool, list[str]]] = []
     for line in traceback.splitlines():
         if THREAD.match(line):
-            threads.append([])
+            threads.append((line.startswith("Current"), []))
         elif threads and FRAME.match(line):
-            threads[-1].append(line)
+            threads[-1][1].append(line)
     return threads
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.hooks import Key
-from conformance.isolation.alone import Ran, run_alone
+from conformance.isolation.alone import Ran, Terms, run_alone
 from conformance.isolation.death import Death
 from conformance.isolation.keeper import Keeper
 from conformance.items import bare
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from conformance.session import Session
 
 Line = dict[str, Any]
+HISTORY = 256
+"""Cases, at most, that a process has run before its death and among which a cause of it is looked for."""
+LINGER = 2.0
+"""Seconds that a process is given to die after its last case."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Inquest:
-    """Where cases are run again, and how long: see `run_alone`."""
+    """Where cases are run again, and on which terms: see `run_alone`."""
 
     session: Session
     folder: Path
@@ -57,6 +61,10 @@ class Inquest:
 
     def _once(self, death: Death, key: Key, line: Line, is_guilty: bool, before: Sequence[Key]) -> Ruling:
         """It did not happen again: what others may have done is forgotten, what the process did itself is not."""
+        found = self._that_began_it(death, key, before[-HISTORY:])
+        if found is not None:
+            how = f"with it before {_told(key)} a fresh process ends so, too, and without it none does"
+            return Ruling(line, self._guilty(found, death, how))
         how = "it happened once, and not when the case was run again in a fresh process"
         if is_guilty:
             return Ruling(self._guilty(key, death, how))
@@ -64,9 +72,24 @@ class Inquest:
             return Ruling(line, self._guilty(before[-1], death, how))
         return Ruling(line, said=f"a worker was lost ({death.sentence}), and {_told(key)} was run again in another one")
 
-    def _run(self, keys: Sequence[Key]) -> Ran:
-        request, timeout = self.session.request, self.timeout
-        return run_alone(request, keys, folder=self.folder, keeper=self.keeper, timeout=timeout, workers=self.workers)
+    def _that_began_it(self, death: Death, key: Key, before: Sequence[Key]) -> Key | None:
+        """The case ``before`` without which ``death`` does not come again: it may come long after its cause."""
+
+        def dies_from(first: int) -> bool:
+            again = self._run([*before[first:], key], linger=LINGER).death
+            return again is not None and (again.reason, again.is_its_own) == (death.reason, True)
+
+        if death.reason != "process-died" or not death.is_its_own or not before or not dies_from(0):
+            return None
+        first, last = 0, len(before)
+        while last - first > 1:
+            middle = (first + last) // 2
+            first, last = (middle, last) if dies_from(middle) else (first, middle)
+        return before[first]
+
+    def _run(self, keys: Sequence[Key], linger: float = 0.0) -> Ran:
+        how = Terms(self.timeout, self.workers, linger)
+        return run_alone(self.session.request, keys, how, folder=self.folder, keeper=self.keeper)
 
     def _guilty(self, key: Key, death: Death, how: str) -> Line:
         drawn = death.page.drawn if key == death.page.at_work else ""
