@@ -6,6 +6,7 @@ are collected.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -28,6 +29,8 @@ SESSION: pytest.StashKey[Session] = pytest.StashKey()
 GUARD: pytest.StashKey[Guard] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+ENVIRONMENT = "conformance_environment"
+"""What a worker is told to set before it looks at its device."""
 
 CHECKS = {
     "numerics": "a product is owed and its values are judged",
@@ -114,7 +117,9 @@ def session_of(config: pytest.Config) -> Session:
             from conformance.session import Session
 
             if is_worker(config):
-                share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
+                about: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+                os.environ.update(about.get(ENVIRONMENT, {}))
+                share_among(int(about["workercount"]))
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
             if GUARD in config.stash:
@@ -186,6 +191,23 @@ def _asked(config: pytest.Config) -> bool:
     }
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker one of the devices of this machine; a single one has the first, as a run without workers has."""
+    if not _is_isolated(node.config) or node.workerinput["workercount"] == 1:
+        return
+    from conformance.devices import devices_alike, settings_for
+    from conformance.probe import parse_device, probe
+
+    try:
+        # No session: that would import the kernels, which may end a process.
+        device = parse_device(request_of(node.config).device)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    number = int(node.gateway.id.removeprefix("gw"))
+    node.workerinput[ENVIRONMENT] = settings_for(number, devices_alike(device), probe(device).kind, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)
