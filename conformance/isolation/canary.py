@@ -31,5 +31,7 @@ def ask_canary(device: torch.device) -> str | None:
     except Exception as error:  # whatever a poisoned process may raise
         said = (str(error).strip().splitlines() or ["no text"])[0][:200]
         return f"a small product on {device} raises {type(error).__name__}: {said}"
+    if found == PRODUCT:
+        return None
     wrong = sum(a != b for x, y in zip(found, PRODUCT, strict=False) for a, b in zip(x, y, strict=False))
-    return f"{wrong} of {SIZE * SIZE} elements of a small product on {device} are wrong" if found != PRODUCT else None
+    return f"{wrong} of {SIZE * SIZE} elements of a small product on {device} are wrong"
