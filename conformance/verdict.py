@@ -41,6 +41,9 @@ Reason = Literal[
     "not-finite-lost",  # a NaN or an infinity that comes back as a number
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
+    "hung",  # no result came within the limit of the case
+    "process-died",  # the process that the case ran in ended
+    "device-poisoned",  # after the case, a product whose bits are known came out wrong, or raised
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
 ]
 

@@ -124,9 +124,10 @@ def test_a_worker_sees_its_device_alone(monkeypatch: pytest.MonkeyPatch, pyteste
     )
     small = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
     case = ("--conformance-device=cpu", "--conformance-backend=native", f"--conformance-case={small}")
-    pytester.runpytest_subprocess("--pyargs", "conformance", "-n", "1", "-p", "looks", *case)
+    pytester.runpytest_subprocess("--pyargs", "conformance", "-n", "2", "-p", "looks", *case)
 
-    assert (pytester.path / "gw0.saw").read_text() == "of-0"
+    saw = [(path.name, path.read_text()) for path in pytester.path.glob("*.saw")]
+    assert saw in ([("gw0.saw", "of-0")], [("gw1.saw", "of-1")])
 
 
 def test_a_cpu_is_not_spread() -> None:
