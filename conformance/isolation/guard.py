@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.devices import turn
 from conformance.foreign import ENDING
 from conformance.hooks import Key
 from conformance.isolation.canary import ask_canary
@@ -37,11 +38,20 @@ def drawn(id_: str, device: torch.device) -> None:
 
 
 @contextlib.contextmanager
-def believed(device: torch.device) -> Iterator[None]:
-    """Ask the canary when a case has run, before anything of it is believed; in a process without a guard, nobody."""
-    yield
-    for guard in GUARDS:
-        guard.check(device)
+def believed(device: torch.device, *, alone: bool = False) -> Iterator[None]:
+    """Let a case work on ``device``, ``alone`` or among others, and ask the canary before anything of it is believed.
+
+    Also where this suite's own code raised: on a device that is lost, every call does. In a process without a guard
+    nobody is asked, and nobody else there.
+    """
+    with turn(GUARDS[0].folder if GUARDS else None, device, alone=alone):
+        for guard in GUARDS:
+            guard.renew()
+        try:
+            yield
+        finally:
+            for guard in GUARDS:
+                guard.check(device)
 
 
 class Guard:
@@ -55,6 +65,7 @@ class Guard:
         self._limit = max(timeout, START) if timeout else 0.0
         self._place = os.getcwd()
         self._diary = Diary(path)
+        self.folder = path.parent
         lead_group()
         self._take_signals_back()
         self._arm()
@@ -93,6 +104,10 @@ class Guard:
             faulthandler.cancel_dump_traceback_later()
             self._diary.note("end")
             self._tidy()
+
+    def renew(self) -> None:
+        """Start the time of the case at work anew: it may have waited for its turn."""
+        self._arm()
 
     def drawn(self, id_: str) -> None:
         """Note the case ``id_`` of the batch at work, and start its time."""

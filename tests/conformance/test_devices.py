@@ -8,22 +8,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from cases import parse_case
 from conformance import devices
+from conformance.assignment import Assignment
+from conformance.backends.models import Native
+from conformance.backends.protocol import Backend
+from conformance.contract import Absent
 from conformance.devices import _visible as visible
 from conformance.devices import devices_alike, settings_for, turn
 from conformance.probe import Platform
 
 GPU = torch.device("cuda")
+SHAPES = ("m5-n144-k400", "m33554561-n144-k144")
 HOLDER = """
 import sys, torch
 from pathlib import Path
+from cases import parse_case
 from conformance import devices
+from conformance.assignment import Assignment
+from conformance.backends.models import Native
+from conformance.backends.protocol import Backend
+from conformance.contract import Absent
 devices.give_back_memory = lambda device: print("gave back", flush=True)
 with devices.turn(Path(sys.argv[1]), torch.device("cuda"), alone=sys.argv[2] == "alone"):
     print("in", flush=True)
@@ -114,7 +126,12 @@ def test_a_worker_sees_its_device_alone(monkeypatch: pytest.MonkeyPatch, pyteste
     pytester.makepyfile(
         looks="""
         import os
-        from conformance import devices
+        from cases import parse_case
+from conformance import devices
+from conformance.assignment import Assignment
+from conformance.backends.models import Native
+from conformance.backends.protocol import Backend
+from conformance.contract import Absent
 
         devices.settings_for = lambda worker, *_: {"CUDA_VISIBLE_DEVICES": f"of-{worker}"}
 
@@ -173,3 +190,13 @@ def test_who_dies_is_no_longer_in_the_room(tmp_path: Path, start: Callable[[str]
 def test_in_a_process_without_others_nothing_is_locked(tmp_path: Path) -> None:
     with turn(None, GPU, alone=True), turn(tmp_path, torch.device("cpu"), alone=True):
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_huge_case_needs_the_device_to_itself_unless_it_is_not_run() -> None:
+    small, huge = (parse_case(f"gemm/1x128-128x128/{shape}/bf16/tagged-integers/s0") for shape in SHAPES)
+    backend = Backend(Native(), spec="native")
+    here = Platform("cuda", "sm90", "2.13.0")
+    tried = [Assignment.of(case, backend, here) for case in (small, huge)]
+
+    assert [each.needs_room for each in tried] == [False, True]
+    assert not replace(tried[1], promise=Absent("no room")).needs_room

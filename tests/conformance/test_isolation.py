@@ -287,6 +287,7 @@ FAULTS = {
     "dying_kernels:Aborts": ("abort", "process-died"),
     "dying_kernels:HangsWithTheLock": ("hang-with-the-lock", "hung"),
     "dying_kernels:Poisons": ("poison", "device-poisoned"),
+    "dying_kernels:LosesTheDevice": ("lose-the-device", "device-poisoned"),
 }
 
 
@@ -298,7 +299,7 @@ def test_each_fault_costs_its_own_case_and_no_other(tmp_path: Path) -> None:
     others = [line for line in lines if line["verdict"] != "failed"]
     junit, page = ((tmp_path / name).read_text() for name in ("junit.xml", "report.html"))
 
-    assert (done.returncode, footer and footer["counts"]) == (1, {"failed": 3, "passed": 9}), done.stderr
+    assert (done.returncode, footer and footer["counts"]) == (1, {"failed": 4, "passed": 11}), done.stderr
     assert failed == {*FAULTS.values()}
     assert {line["id"] for line in lines if line["verdict"] == "failed"} == {CASES[2]}
     for line in others:
