@@ -126,12 +126,7 @@ def test_a_worker_sees_its_device_alone(monkeypatch: pytest.MonkeyPatch, pyteste
     pytester.makepyfile(
         looks="""
         import os
-        from cases import parse_case
-from conformance import devices
-from conformance.assignment import Assignment
-from conformance.backends.models import Native
-from conformance.backends.protocol import Backend
-from conformance.contract import Absent
+        from conformance import devices
 
         devices.settings_for = lambda worker, *_: {"CUDA_VISIBLE_DEVICES": f"of-{worker}"}
 
