@@ -8,6 +8,8 @@ from cases import Case
 from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
+from conformance.capabilities.asking import declined_problem, declined_scenario
+from conformance.capabilities.table import TABLE, ZERO_SIZES
 from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
 from conformance.contract.rules import promise_of_rule
 from conformance.probe import Platform
@@ -71,9 +73,15 @@ class Assignment:
     def is_of_interest(self) -> bool:
         """Whether a product that comes shows that the kernel computes with the scales asked for.
 
-        A call that is taken for another recipe does not, nor one in which something is spoiled: K = 0 gives zeros.
+        A call that is taken for another recipe does not, nor one in which something is spoiled: K = 0 gives zeros. What
+        a kernel says that it does not have is no part of what it computes.
         """
-        return not self.is_detour and self.case.scenario.kind != "rule"
+        return not self.is_detour and self.case.scenario.kind != "rule" and not self.declined
+
+    @property
+    def declined(self) -> str:
+        """How the kernel says that it does not have this, where it is asked for it all the same."""
+        return self.promise.declined if isinstance(self.promise, RightOrRefused) else ""
 
     @property
     def repeats_bits(self) -> bool:
@@ -99,6 +107,7 @@ class Assignment:
             "recipe": self.case.problem.recipe,
             "model": self.backend.is_model,
             "holds": judgement.holds,
+            "declined": self.declined,
             "measured": judgement.measured,
         }
         return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
@@ -109,13 +118,19 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
         return _of_rule(case, backend, platform)
     if case.problem.recipe not in backend.recipes:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
-    implemented, reason = backend.can_implement(case.problem)
-    if not implemented:
+    excluded = declined_problem(case.problem, backend)
+    supported, reason = (True, None) if backend.api else backend.is_supported(platform)
+    if excluded is not None:
+        # Nothing is ever launched where a kernel says that it cannot run. What torch's own APIs owe beyond upstream's
+        # answers is the contract's word, and rules try it.
+        return excluded if supported and not backend.api else Absent(excluded.reason)
+    if not supported:
         return Absent(f"{backend.name}: {reason}")
-    if backend.api:
-        return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
-    supported, reason = backend.is_supported(platform)
-    plain = Compute(may_decline=not backend.announces_problems) if supported else Absent(f"{backend.name}: {reason}")
+    plain = (
+        promise_of(backend.api, platform, case.problem)
+        if backend.api
+        else Compute(may_decline=not backend.announces_problems)
+    )
     return _in_scenario(plain, case, backend, platform)
 
 
@@ -129,12 +144,14 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
         return RightOrRefused() if problem.m == 0 and isinstance(plain, Refuse) else plain
     if scenario.needs_gpu and platform.kind == "cpu":
         return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
-    declared = backend.capabilities.get(scenario.capability)
-    if declared is False:
-        return _disclaimed(case, backend)
-    undeclared = scenario.capability and declared is None and not scenario.beside_plain
-    unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
-    return RightOrRefused(plain.via) if undeclared or unannounced or problem.m == 0 else plain
+    declined = declined_scenario(scenario, backend)
+    if declined is not None:
+        return declined
+    undeclared = scenario.capability and backend.capabilities.get(scenario.capability) is None
+    unannounced = not problem.is_aligned and (bool(backend.api) or not backend.announces(problem))
+    empty = problem.m == 0 and not backend.capabilities.get(ZERO_SIZES)
+    open_question = (undeclared and not scenario.beside_plain) or unannounced or empty
+    return RightOrRefused(plain.via) if open_question else plain
 
 
 def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -146,10 +163,8 @@ def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
 
 def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:
     """What malformed operands are owed: any refusal, or the one sense that they have."""
-    if backend.capabilities.get(case.scenario.capability) is False:
-        return _disclaimed(case, backend)
+    capability = case.scenario.capability
+    if backend.capabilities.get(capability) is False:
+        # Not asked for even once: who checks no operands reads whatever lies where they should be.
+        return Absent(f"{backend.name} declares no {TABLE[capability].words}")
     return Refuse() if case.scenario.meaningless or isinstance(plain, Refuse) else RightOrRefused()
-
-
-def _disclaimed(case: Case, backend: Backend) -> Absent:
-    return Absent(f"{backend.name} declares no {case.scenario.capability.replace('_', ' ')}")

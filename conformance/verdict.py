@@ -31,6 +31,7 @@ Reason = Literal[
     "surroundings-changed",  # a global flag, default or random state is not what it was
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
+    "wrong-where-undeclared",  # wrong where the kernel says that it does not have it, and should have refused
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
 ]
 
@@ -69,6 +70,8 @@ class Measured:
 class CaseRecord:
     """What became of one case on one backend: a ``case`` line of the report.
 
+    ``declined`` is how the kernel says that it does not have what it was asked for here all the same.
+
     A wrong result has the ``shape`` of its error, a phrase that says ``where`` it is, and a ``picture`` (see
     `conformance.location`); the ``fault`` of the catalogue that explains it, and the ``finding`` of `explain`.
     """
@@ -84,6 +87,7 @@ class CaseRecord:
     check: str = ""
     recipe: str = ""
     holds: bool | None = None
+    declined: str = ""
     examples: int | None = None
     reproduce: str = ""
     computed: bool = False

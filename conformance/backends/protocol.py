@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cases.problem import BLOCK_RECIPES, RECIPES
-from cases.scenarios import CAPABILITIES, DETERMINISM, OUT
+from cases.scenarios import DETERMINISM, OUT
+from conformance.capabilities.declared import Capabilities
 from conformance.errors import UsageError
 from conformance.probe import Platform
 from reference.arithmetic import ARITHMETICS, Arithmetic
@@ -81,17 +82,11 @@ class Backend:
             f"choose one of {', '.join(ARITHMETICS)}"
         )
 
-    def _declared_capabilities(self) -> dict[str, bool]:
+    def _declared_capabilities(self) -> Capabilities:
         declared = getattr(self.subject, "capabilities", {})
-        said = dict(declared) if isinstance(declared, Mapping) else {None: None}
-        for name, value in said.items():
-            if name not in CAPABILITIES or not isinstance(value, bool):
-                raise UsageError(
-                    f"backend {self.spec!r}: `capabilities` maps names to True or False, got {declared!r}; "
-                    f"there are {', '.join(CAPABILITIES)}"
-                )
-        said.setdefault(OUT, bool(getattr(self.subject, "accepts_out", False)))
-        return {str(name): bool(value) for name, value in said.items()}
+        if isinstance(declared, Mapping) and getattr(self.subject, "accepts_out", False):
+            declared = {OUT: True, **declared}
+        return Capabilities.read(declared, self.spec)
 
     def _declared_recipes(self) -> tuple[str, ...]:
         declared = getattr(self.subject, "recipes", BLOCK_RECIPES)
@@ -111,8 +106,18 @@ class Backend:
 
     @property
     def announces_problems(self) -> bool:
-        """Whether the subject itself says which problems it implements."""
-        return getattr(self.subject, "can_implement", None) is not None
+        """Whether the subject itself says which problems it implements, in a method or in data."""
+        return getattr(self.subject, "can_implement", None) is not None or self.capabilities.limits_problems
+
+    def announces(self, problem: Problem) -> bool:
+        """Whether the subject itself says that it has ``problem``, be its N or K no multiple of 16."""
+        asked = getattr(self.subject, "can_implement", None) is not None
+        return asked or self.capabilities.announces(problem)
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether the kernel has a parameter `out` by name."""
+        return _accepts(self.subject.apply_block_scaled_mm, "out", by_name=True)
 
     def is_supported(self, platform: Platform) -> Answer:
         """The subject's answer for a platform; yes unless it says otherwise."""
@@ -162,9 +167,9 @@ class Backend:
         return arguments
 
 
-def _accepts(method: Any, name: str) -> bool:
+def _accepts(method: Any, name: str, *, by_name: bool = False) -> bool:
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):
-        return True
-    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
+        return not by_name
+    return any(p.name == name or (p.kind is p.VAR_KEYWORD and not by_name) for p in parameters)

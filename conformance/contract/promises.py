@@ -49,9 +49,13 @@ def refuse(*which: Refusal) -> Refuse:
 
 @dataclass(frozen=True)
 class RightOrRefused:
-    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`."""
+    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`.
+
+    ``declined`` is how the kernel says that it does not have this, where it is asked for it all the same.
+    """
 
     via: str = ""
+    declined: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,18 @@ class Absent:
     reason: str
 
 
+@dataclass(frozen=True)
+class Declined(Absent):
+    """The kernel itself says that it does not have this. One case of each of ``kinds`` is asked for all the same."""
+
+    kinds: tuple[str, ...]
+
+
 Promise = Compute | Refuse | RightOrRefused | Absent
+
+
+UNDECLARED = "undeclared"
+"""How records spell what is owed where the kernel says that it does not have what it is asked for."""
 
 
 def describe_promise(promise: Promise) -> str:
@@ -73,5 +88,7 @@ def describe_promise(promise: Promise) -> str:
             return " ".join(("refuse", "/".join(dict.fromkeys(refusal.label for refusal in refusals)))).rstrip()
         case Absent():
             return "absent"
+        case RightOrRefused(declined=declined) if declined:
+            return UNDECLARED
         case _:
             return "right or refused"
