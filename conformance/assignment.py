@@ -9,29 +9,26 @@ from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
 from conformance.capabilities.asking import declined_problem, declined_scenario
-from conformance.capabilities.table import TABLE, ZERO_SIZES
-from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
+from conformance.capabilities.table import ZERO_SIZES
+from conformance.contract import Absent, Compute, Declined, Promise, Refuse, RightOrRefused, promise_of
 from conformance.contract.rules import promise_of_rule
+from conformance.planned import PlannedCase
 from conformance.probe import Platform
-from conformance.shards.share import Work
+from conformance.shards.share import Work, cost_of
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90
 
-MACS_AT_ONCE = 1e7
-"""Multiply-accumulates that take as long as the rest of a case: measured for the emulated SM90 on two CPU cores."""
 REFUSED = 0.2
-"""How long a refusal takes, beside a small product; measured there, too."""
+"""How long a refusal takes, beside a small product: measured for the emulated SM90 on two CPU cores."""
 
 
 @dataclass(frozen=True)
-class Assignment:
+class Assignment(PlannedCase):
     """A case for a backend on a platform, and what is owed there."""
 
     case: Case
     backend: Backend
-    platform: Platform
-    promise: Promise
 
     @classmethod
     def of(cls, case: Case, backend: Backend, platform: Platform) -> Assignment:
@@ -41,7 +38,7 @@ class Assignment:
     @property
     def work(self) -> Work:
         """Itself as a piece of the plan. A refusal takes a fraction of a small product, a large one its multiples."""
-        cost = 1 + self.case.problem.macs / MACS_AT_ONCE if self.computes else REFUSED
+        cost = cost_of(self.case.macs) if self.computes else REFUSED
         return Work((self.backend.name, self.case.id), self.case.inputs, cost)
 
     @property
@@ -79,9 +76,10 @@ class Assignment:
         return not self.is_detour and self.case.scenario.kind != "rule" and not self.declined
 
     @property
-    def declined(self) -> str:
-        """How the kernel says that it does not have this, where it is asked for it all the same."""
-        return self.promise.declined if isinstance(self.promise, RightOrRefused) else ""
+    def declined(self) -> Declined | None:
+        """What the kernel says against it, be it asked for it all the same."""
+        promise = self.promise
+        return promise if isinstance(promise, Declined) else getattr(promise, "declined", None)
 
     @property
     def repeats_bits(self) -> bool:
@@ -94,23 +92,9 @@ class Assignment:
         return self.backend.deterministic and not shared
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
-        """The record of ``judgement``."""
-        fields: dict[str, object] = {
-            "id": self.case.id,
-            "backend": self.backend.name,
-            "verdict": judgement.verdict,
-            "reason": judgement.reason,
-            "detail": judgement.detail,
-            "path": self.platform.path,
-            "expected": describe_promise(self.promise),
-            "check": self.case.check,
-            "recipe": self.case.problem.recipe,
-            "model": self.backend.is_model,
-            "holds": judgement.holds,
-            "declined": self.declined,
-            "measured": judgement.measured,
-        }
-        return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
+        """The record of ``judgement``, with the recipe of the product and what the kernel has declined beforehand."""
+        declined = " ".join(self.declined.by) if self.declined else ""
+        return super().record(judgement, recipe=self.case.problem.recipe, declined=declined, **more)
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -118,14 +102,13 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
         return _of_rule(case, backend, platform)
     if case.problem.recipe not in backend.recipes:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
-    excluded = declined_problem(case.problem, backend)
+    # Torch's own APIs are held to the contract, whatever they say of the platform; of others that is the first word.
     supported, reason = (True, None) if backend.api else backend.is_supported(platform)
-    if excluded is not None:
-        # Nothing is ever launched where a kernel says that it cannot run. What torch's own APIs owe beyond upstream's
-        # answers is the contract's word, and rules try it.
-        return excluded if supported and not backend.api else Absent(excluded.reason)
     if not supported:
         return Absent(f"{backend.name}: {reason}")
+    declined = declined_problem(case.problem, backend)
+    if declined is not None:
+        return declined
     plain = (
         promise_of(backend.api, platform, case.problem)
         if backend.api
@@ -163,8 +146,7 @@ def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
 
 def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:
     """What malformed operands are owed: any refusal, or the one sense that they have."""
-    capability = case.scenario.capability
-    if backend.capabilities.get(capability) is False:
-        # Not asked for even once: who checks no operands reads whatever lies where they should be.
-        return Absent(f"{backend.name} declares no {TABLE[capability].words}")
+    declined = declined_scenario(case.scenario, backend)
+    if declined is not None:
+        return declined
     return Refuse() if case.scenario.meaningless or isinstance(plain, Refuse) else RightOrRefused()

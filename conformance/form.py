@@ -61,6 +61,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "computed": bool,
         "model": bool,
         "holds": bool,
+        "declined": str,
         "plan": int,
         "worst_ulp": int,
         "err_over_bound": float,

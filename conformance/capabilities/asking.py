@@ -1,8 +1,8 @@
 """What a kernel says that it does not have: not tried, but asked for once of each kind. Refused cleanly, or right.
 
-Which case that is depends on the plan and on the declarations alone, so that every worker, every shard and every
-machine agree. It is the one that tells most and costs least, and stands at the end of the plan: what a kernel breaks
-where it should have refused spoils nothing else.
+Which case that is depends on what is planned and declared alone, and on no order, so that every worker, every shard and
+every machine agree. It is the one that tells most and costs least, and stands at the end of the plan: what a kernel
+breaks where it should have refused spoils nothing else.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cases import Case, Problem
 from cases.scenarios import COMPILE, OUT, PLAIN, SCENARIOS, Scenario
 from conformance.capabilities.table import LARGEST, TABLE, ZERO_SIZES
-from conformance.contract import Absent, Declined, RightOrRefused
+from conformance.contract import Declined, RightOrRefused
 
 if TYPE_CHECKING:
     from conformance.assignment import Assignment
@@ -43,24 +43,21 @@ def declined_problem(problem: Problem, backend: Backend) -> Declined | None:
     return None if implemented else Declined(f"{backend.name}: {reason}", (f"{OWN} {NUMBER.sub('#', str(reason))}",))
 
 
-def declined_scenario(scenario: Scenario, backend: Backend) -> Absent | None:
+def declined_scenario(scenario: Scenario, backend: Backend) -> Declined | None:
     """Why the kernel is not asked for ``scenario`` by its own word, or None."""
     row = TABLE.get(scenario.capability)
     declared = backend.capabilities.get(scenario.capability)
-    if row is None or declared or (declared is None and (row.name != OUT or backend.takes_out)):
+    if row is None or declared or (declared is None and (row.name != OUT or backend.convention.names_out)):
         return None
     reason = f"{backend.name} declares no {row.words}"
-    # Without that parameter there is nothing to call, and what a compiler takes is no quick question.
-    is_asked = row.refuses and (backend.takes_out if row.name == OUT else not _is_slow(scenario))
-    return Declined(reason, (scenario.prefix,)) if is_asked and not backend.api else Absent(reason)
-
-
-def _is_slow(scenario: Scenario) -> bool:
-    return scenario.capability == COMPILE and not scenario.beside_plain
+    return Declined(reason, (f"{row.name} {scenario.prefix}",))
 
 
 def asked_once(assignments: Iterable[Assignment]) -> tuple[Assignment, ...]:
-    """The ``assignments``; of each kind of what a kernel declines, one is asked for, at the end."""
+    """The ``assignments``; of each kind of what a kernel declines, one is asked for, at the end.
+
+    Torch's own APIs owe the contract's word, whatever upstream says of them, and models are nobody's product.
+    """
     planned = tuple(assignments)
     chosen = set(_representatives(planned).values())
     kept = [each for place, each in enumerate(planned) if place not in chosen]
@@ -69,27 +66,40 @@ def asked_once(assignments: Iterable[Assignment]) -> tuple[Assignment, ...]:
 
 def _asked(assignment: Assignment) -> Assignment:
     assert isinstance(assignment.promise, Declined)
-    return replace(assignment, promise=RightOrRefused(declined=assignment.promise.reason))
+    return replace(assignment, promise=RightOrRefused(declined=assignment.promise))
 
 
 def _representatives(planned: Sequence[Assignment]) -> Mapping[tuple[str, str], int]:
     """By backend and kind, the place in the plan of the case that is asked for."""
-    chosen: dict[tuple[str, str], tuple[int, ...]] = {}
+    chosen: dict[tuple[str, str], tuple[Any, ...]] = {}
     for place, assignment in enumerate(planned):
-        promise = assignment.promise
-        kinds = promise.kinds if isinstance(promise, Declined) else ()
+        backend, promise = assignment.backend, assignment.promise
+        kinds = promise.kinds if isinstance(promise, Declined) and not (backend.api or backend.is_model) else ()
         for kind in kinds:
-            if _is_askable(assignment.case, kind):
-                key, rank = (assignment.backend.name, kind), (*_rank(assignment.case, kinds, kind), place)
+            if _is_askable(assignment, kind):
+                key, rank = (backend.name, kind), (*_rank(assignment.case, kinds, kind), assignment.case.id, place)
                 chosen[key] = min(chosen.get(key, rank), rank)
     return _bounded({key: rank[-1] for key, rank in chosen.items()})
 
 
-def _is_askable(case: Case, kind: str) -> bool:
+def _is_askable(assignment: Assignment, kind: str) -> bool:
     """Whether a case asks for nothing but what is declined, is judged by its exact values, and costs little."""
-    asks = case.scenario.prefix == kind if kind in SCENARIOS else case.scenario is PLAIN
-    has_rows = case.problem.m > 0 or kind == ZERO_SIZES
-    return asks and has_rows and case.tier == "exact" and case.problem.macs <= CHEAP
+    case, (name, _, what) = assignment.case, kind.partition(" ")
+    if name in TABLE and what in SCENARIOS:
+        asks = case.scenario.prefix == what and _can_be_asked(case.scenario, assignment.backend)
+    else:
+        asks = case.scenario is PLAIN and (case.problem.m > 0 or name == ZERO_SIZES)
+    return asks and case.tier == "exact" and case.problem.macs <= CHEAP
+
+
+def _can_be_asked(scenario: Scenario, backend: Backend) -> bool:
+    """Whether a refusal could come: without an `out` there is nothing to call, and who checks no operands reads on.
+
+    What a compiler takes is no quick question.
+    """
+    if scenario.capability == OUT:
+        return backend.convention.names_out
+    return TABLE[scenario.capability].refuses and (scenario.capability != COMPILE or scenario.beside_plain)
 
 
 def _rank(case: Case, kinds: tuple[str, ...], kind: str) -> tuple[int, ...]:
@@ -111,15 +121,16 @@ def _bounded(chosen: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     return {key: place for key, place in chosen.items() if key not in left_out}
 
 
-def settled(judgement: Judgement, declined: str) -> Judgement:
-    """What a ``judgement`` comes to where the kernel has ``declined`` beforehand, in these words.
+def settled(judgement: Judgement, declined: Declined | None) -> Judgement:
+    """What a ``judgement`` comes to where the kernel has ``declined`` beforehand.
 
     Memory that it changed keeps a reason of its own: that is no wrong result, and never a matter of declarations.
     """
     if declined and judgement.verdict == "passed":
-        return replace(judgement, detail=f"works, though {declined}")
+        return replace(judgement, detail=f"works, though {declined.reason}")
     if declined and judgement.verdict == "failed" and judgement.reason != "memory-changed":
-        return replace(judgement, reason="wrong-where-undeclared", detail=f"{declined}, and then {_told(judgement)}")
+        said = f"{declined.reason}, and then {_told(judgement)}"
+        return replace(judgement, reason="wrong-where-undeclared", detail=said)
     return judgement
 
 

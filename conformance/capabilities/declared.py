@@ -18,6 +18,7 @@ from conformance.capabilities.table import (
     Capability,
 )
 from conformance.errors import UsageError, nearest
+from conformance.foreign import attempt, shortly
 
 if TYPE_CHECKING:
     from cases import Problem
@@ -47,13 +48,15 @@ class Capabilities:
     @classmethod
     def read(cls, declared: object, spec: str) -> Capabilities:
         """What the backend ``spec`` has as `capabilities`. Raises UsageError, naming the nearest that exists."""
-        if not isinstance(declared, Mapping):
+        said = attempt(lambda: dict(declared)).value if isinstance(declared, Mapping) else None
+        if said is None:
             raise UsageError(
-                f"backend {spec!r}: `capabilities` is a dict from names to what is declared, got {declared!r}"
+                f"backend {spec!r}: `capabilities` is a dict from names to what is declared, got {shortly(declared)}; "
+                f"there are {', '.join(TABLE)}"
             )
         flags: dict[str, bool] = {}
         data: dict[str, Any] = {}
-        for name, value in declared.items():
+        for name, value in said.items():
             row = _row(name, spec)
             read = READERS[row.form](value, row, spec)
             (data if row.limits else flags)[row.name] = read
@@ -110,14 +113,18 @@ def _not_among(dtypes: Collection[str], problem: Problem) -> Iterator[str]:
 def _row(name: object, spec: str) -> Capability:
     row = TABLE.get(name) if isinstance(name, str) else None
     if row is None:
-        near = nearest(str(name), list(TABLE)) or f"; there are {', '.join(TABLE)}"
-        raise UsageError(f"backend {spec!r} declares the unknown capability {name!r}{near}")
+        near = nearest(_spelled(name), list(TABLE)) or f"; there are {', '.join(TABLE)}"
+        raise UsageError(f"backend {spec!r} declares the unknown capability {shortly(name)}{near}")
     return row
+
+
+def _spelled(name: object) -> str:
+    return name if isinstance(name, str) else shortly(name)
 
 
 def _flag(value: object, row: Capability, spec: str) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"backend {spec!r}: the capability {row.name!r} is True or False, got {value!r}")
+        raise UsageError(f"backend {spec!r}: the capability {row.name!r} is True or False, got {shortly(value)}")
     return value
 
 
@@ -126,9 +133,9 @@ def _dtypes(value: object, row: Capability, spec: str) -> tuple[str, ...]:
     if not isinstance(value, tuple | list | set | frozenset) or not value:
         raise UsageError(
             f"backend {spec!r}: the capability {row.name!r} is a tuple of one or more of {', '.join(row.keys)}, "
-            f"got {value!r}"
+            f"got {shortly(value)}"
         )
-    said = [str(each).removeprefix("torch.") for each in value]
+    said = [_spelled(each).removeprefix("torch.") for each in value]
     for name in said:
         if name not in SPELLINGS:
             raise _unknown(name, "dtype", row, spec, list(SPELLINGS))
@@ -140,15 +147,14 @@ def _sizes(value: object, row: Capability, spec: str) -> dict[str, int]:
     if not isinstance(value, Mapping) or not value:
         raise UsageError(
             f"backend {spec!r}: the capability {row.name!r} is a dict from one or more of {', '.join(row.keys)} "
-            f"to whole numbers from 1, got {value!r}"
+            f"to whole numbers from 1, got {shortly(value)}"
         )
     for axis, size in value.items():
         if axis not in row.keys:
-            raise _unknown(str(axis), "size", row, spec, row.keys)
+            raise _unknown(_spelled(axis), "size", row, spec, row.keys)
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size < MOST:
-            raise UsageError(
-                f"backend {spec!r}: the capability {row.name!r} has a whole number from 1 for {axis!r}, got {size!r}"
-            )
+            got = shortly(size)
+            raise UsageError(f"backend {spec!r}: {row.name!r} has a whole number from 1 for {axis!r}, got {got}")
     return {axis: value[axis] for axis in row.keys if axis in value}
 
 

@@ -59,7 +59,8 @@ _ROWS = (
     Capability(OUT, "flag", "a result written to a given tensor"),
     Capability(GRAPHS, "flag", "capture in a CUDA graph, and its replay"),
     Capability(COMPILE, "flag", "torch.compile and fake operands"),
-    # False says nothing about refusing: equal calls differ, rows depend on their batch, wrong operands are read.
+    # False says nothing about refusing: equal calls differ, rows depend on their batch, wrong operands are read from
+    # whatever lies where they should be.
     Capability(DETERMINISM, "flag", "equal calls give equal bits", refuses=False),
     Capability(INVARIANCE, "flag", "a row has the same bits for every M", refuses=False),
     Capability(OPERAND_CHECKS, "flag", "operands that contradict each other are refused", refuses=False),

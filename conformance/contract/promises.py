@@ -18,6 +18,10 @@ class Compute:
     via: str = ""
     may_decline: bool = False
 
+    def is_broken_by(self, error: BaseException) -> bool:
+        """Whether ``error`` is no answer."""
+        return not (self.may_decline and isinstance(error, NotImplementedError))
+
 
 @dataclass(frozen=True)
 class Refuse:
@@ -51,25 +55,33 @@ def refuse(*which: Refusal) -> Refuse:
 class RightOrRefused:
     """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`.
 
-    ``declined`` is how the kernel says that it does not have this, where it is asked for it all the same.
+    ``declined`` is what the kernel says against it, where it is asked for it all the same.
     """
 
     via: str = ""
-    declined: str = ""
+    declined: Declined | None = None
 
 
 @dataclass(frozen=True)
 class Absent:
-    """The API does not exist in this torch: declared unsupported, with ``reason``."""
+    """There is no such call, and the reason why."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Declined(Absent):
-    """The kernel itself says that it does not have this. One case of each of ``kinds`` is asked for all the same."""
+    """The kernel itself says that it does not have this. One case of each of ``kinds`` is asked for all the same.
+
+    A kind is the name of what is declared, and what of it is meant: ``dtypes fp32``.
+    """
 
     kinds: tuple[str, ...]
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The names of the declarations that leave it out."""
+        return tuple(dict.fromkeys(kind.partition(" ")[0] for kind in self.kinds))
 
 
 Promise = Compute | Refuse | RightOrRefused | Absent
