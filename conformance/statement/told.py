@@ -24,7 +24,7 @@ def sentence(statement: Statement) -> str:
         return "there is a report, and it does not reach what a statement takes"
     known = sum(len(each.cases) for each in statement.exceptions)
     but = f", but for {known:,} cases that are known to be wrong (see the exceptions)" if known else ""
-    return f"every product of the minimum ({TOLD}) is right, and no claim below is contradicted{but}"
+    return f"every case of the minimum ({TOLD}) is right, and no claim below is contradicted{but}"
 
 
 def lists(statement: Statement) -> Iterator[tuple[str, tuple[str, ...]]]:
