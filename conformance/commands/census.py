@@ -45,9 +45,11 @@ def peers(
     """Run the seeded faults past the tests of the field, re-created: what each catches, misses, and cannot see."""
     from conformance.peers.census import as_sm90, census
     from conformance.peers.table import document, render
-    from conformance.pictures import draw_peers
+    from conformance.pictures import check_pictures, draw_peers
     from conformance.probe import parse_device
 
+    if picture is not None:
+        check_pictures()
     where = parse_device(device)
     found = census(("small",) if small else ("small", "large"), device=where, build=as_sm90, workers=workers)
     if picture is not None:
