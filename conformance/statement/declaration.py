@@ -35,7 +35,8 @@ class Declaration:
             return cls(lacking=f"what was declared cannot be read: {error}")
         recipes = said.get("recipes")
         named = tuple(str(recipe) for recipe in recipes) if isinstance(recipes, list) else ()
-        return cls(named, capabilities, str(said.get("arithmetic", "")), said.get("model") is True)
+        arithmetic = said.get("arithmetic")
+        return cls(named, capabilities, arithmetic if isinstance(arithmetic, str) else "", said.get("model") is True)
 
 
 def declared_by(backend: Any) -> dict[str, Any]:
