@@ -104,9 +104,10 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
     # Torch's own APIs are held to the contract, whatever they say of the platform; of others that is the first word.
     supported, reason = (True, None) if backend.api else backend.is_supported(platform)
+    # Asked in any case, so that a mistake in the answer is found on every machine.
+    declined = declined_problem(case.problem, backend)
     if not supported:
         return Absent(f"{backend.name}: {reason}")
-    declined = declined_problem(case.problem, backend)
     if declined is not None:
         return declined
     plain = (

@@ -24,7 +24,7 @@ SEEN = (DETERMINISM, INVARIANCE)
 def claims_of(declared: Declaration, tried: Sequence[Tried]) -> tuple[Claim, ...]:
     """Everything that can be said of a kernel that ``declared`` this and was ``tried`` so."""
     return (
-        Claim.of("right, or refused where it may refuse", "owed", tried, refuses=True),
+        Claim.of("right or refused, in every case", "owed", tried, refuses=True),
         *_of_problems(declared, tried),
         *_of_capabilities(declared, tried),
         *_of_arithmetic(declared, tried),

@@ -31,7 +31,8 @@ def print_statements(console: Console, found: Sequence[Statement], *, brief: boo
 
 
 def _print_brief(console: Console, statement: Statement) -> None:
-    first, *more = [*(f"{each.name} is contradicted" for each in statement.contradictions), *statement.lacking]
+    wrong = sum(claim.evidence.count("wrong") for claim in statement.claims[:1])
+    first, *more = [*([f"it is wrong in {wrong:,} case{'s' * (wrong != 1)}"] if wrong else []), *statement.lacking]
     rest = f" (and {len(more)} more: see `conformance statement`)" if more else ""
     console.print(plain(f"no statement about {statement.backend}: {first}{rest}"), soft_wrap=True)
 
@@ -44,7 +45,7 @@ def _print(console: Console, statement: Statement) -> None:
     _print_wrapped(console, sentence(statement))
     if stated:
         for name, value in statement.about.items():
-            console.print(plain(f"  {name}: {value}"), soft_wrap=True)
+            console.print(f"  {plain(f'{name}: {value}')}", soft_wrap=True)
         console.print()
         _print_claims(console, statement)
     for heading, sentences in lists(statement):

@@ -160,7 +160,7 @@ def test_a_claim_that_evidence_contradicts_is_wrong_and_names_the_case() -> None
     made = stated(case("failed", wrong), code=WRONG)
 
     assert made.code == WRONG
-    assert [each.name for each in made.contradictions] == ["right, or refused where it may refuse", "strided operands"]
+    assert [each.name for each in made.contradictions] == ["right or refused, in every case", "strided operands"]
     assert claim(made, "strided operands").evidence.wrong == (wrong,)
 
 
@@ -398,3 +398,10 @@ def test_a_declaration_that_is_none_is_a_damaged_report(odd: Any, tmp_path: Path
 
     assert (code, out) == (2, "")
     assert "has a member 'declared'" in err
+
+
+def test_the_page_has_the_numbers_of_the_minimum() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs/statement.md").read_text(encoding="utf-8").split())
+    layers = sum(minimum().values())
+
+    assert f"({len(minimum()) - layers} cases), and those of the layers of public models ({layers})" in page
