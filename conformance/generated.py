@@ -17,6 +17,7 @@ from conformance.backends.protocol import Backend
 from conformance.contract import Declined
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
+from conformance.isolation.guard import drawn
 from conformance.probe import Platform
 from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
@@ -41,6 +42,18 @@ class Drawing:
     def work(self) -> Work:
         """Itself as a piece of the plan; its inputs are its own."""
         return Work((self.backend.name, self.batch.id), self.batch.id, float(EXAMPLES))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of its record before it was run."""
+        return {
+            "id": self.batch.id,
+            "backend": self.backend.name,
+            "check": "generated",
+            "path": self.platform.path,
+            "expected": "right or refused",
+            "model": self.backend.is_model,
+        }
 
 
 class _WrongError(Exception):
@@ -68,6 +81,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     )
     @given(generated_cases())
     def check(case: Case) -> None:
+        drawn(case.id, device)
         if ledger.quarantines(case, drawing.backend.name):
             return
         record = _drawn(case, drawing, seed=seed, device=device)
@@ -98,16 +112,7 @@ def _drawn(case: Case, drawing: Drawing, *, seed: int, device: torch.device) -> 
 def _record(
     drawing: Drawing, counts: Counter[tuple[Verdict, str]], failures: list[CaseRecord], seconds: float
 ) -> CaseRecord:
-    about: dict[str, Any] = {
-        "id": drawing.batch.id,
-        "backend": drawing.backend.name,
-        "check": "generated",
-        "path": drawing.platform.path,
-        "expected": "right or refused",
-        "model": drawing.backend.is_model,
-        "examples": sum(counts.values()),
-        "seconds": round(seconds, 4),
-    }
+    about = {**drawing.about, "examples": sum(counts.values()), "seconds": round(seconds, 4)}
     if failures:
         # Hypothesis ends with the smallest failure it found.
         smallest = failures[-1]

@@ -21,6 +21,8 @@ from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 from conformance.shards.share import Key, Work
 from conformance.subjects.found import load_linears, load_quantisers
+from conformance.tiers import failed
+from conformance.verdict import CaseRecord, Reason
 
 if TYPE_CHECKING:
     import torch
@@ -145,14 +147,25 @@ class Session:
         """The `drawings` that are to be run here."""
         return tuple(piece for piece in self.drawings if piece.work.key in self.share)
 
+    def find(self, key: Key) -> Assignment | Task | Drawing:
+        """What (backend, id) ``key`` stands for. Raises StopIteration where that is nothing."""
+        return next(piece for piece in (*self.pieces, *self.drawings) if piece.work.key == key)
+
+    def failed(self, key: Key, reason: Reason, detail: str, *, drawn: str = "") -> CaseRecord:
+        """The record of the case ``key`` where its process has not left one; ``drawn`` is the guilty one of a batch."""
+        work = self.find(key)
+        if isinstance(work, Drawing):
+            said = f"{drawn}: {detail}" if drawn else detail
+            return CaseRecord(**work.about, verdict="failed", reason=reason, detail=said, reproduce=drawn)
+        return self.ledger.settle(work.case, work.record(failed(reason, detail)))
+
     @property
     def pieces(self) -> tuple[Assignment | Task, ...]:
         """Every planned case of everything that is judged."""
         return *self.assignments, *self.tasks
 
     def _work(self) -> Iterator[Work]:
-        yield from (piece.work for piece in self.pieces)
-        yield from (drawing.work for drawing in self.drawings)
+        yield from (piece.work for piece in (*self.pieces, *self.drawings))
 
 
 Subjects = tuple["tuple[Backend, ...]", "tuple[Quantiser, ...]", "tuple[Linear, ...]"]

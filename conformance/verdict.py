@@ -42,6 +42,9 @@ Reason = Literal[
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
     "wrong-where-undeclared",  # wrong where the kernel says that it does not have it, and should have refused
+    "hung",  # no result came within the limit of the case
+    "process-died",  # the process that the case ran in ended
+    "device-poisoned",  # after the case, a product whose bits are known came out wrong, or raised
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
 ]
 

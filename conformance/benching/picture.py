@@ -73,7 +73,7 @@ def _panels(document: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str
         found.append((f"{model} {layer.rpartition('.')[2]}\nN={n} K={k}", rows, member))
     if document.get("padding"):
         rows = [{**row, "microseconds": row["called_seconds"] * 1e6} for row in document["padding"]]
-        found.append(("M padding: a call from Python\nN=7168 K=2048", rows, "microseconds"))
+        found.append(("M padding: µs a call from Python\nN=7168 K=2048", rows, "microseconds"))
     return found
 
 
@@ -103,8 +103,8 @@ def _draw(axes: Axes, title: str, rows: Sequence[Mapping[str, Any]], member: str
 def _head(figure: Figure, document: Mapping[str, Any], styles: Mapping[str, Any], height: float) -> None:
     from matplotlib.lines import Line2D
 
-    what = "Share of the device's roof" if document["roof"] else "Microseconds on the device"
-    figure.text(0.012, 1 - 0.25 / height, f"{what}, by M and layer", size=12, weight="bold", color=INK, va="center")
+    what = "Share of the roof of each kernel's operands" if document["roof"] else "Microseconds on the device"
+    figure.text(0.012, 1 - 0.25 / height, f"{what}, by layer and M", size=12, weight="bold", color=INK, va="center")
     about = f"{document['device_name']}, torch {document['torch']}; device time; medians of {document['rounds']} rounds"
     figure.text(0.988, 1 - 0.25 / height, about, size=8, color=FAINT, va="center", ha="right")
     handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]

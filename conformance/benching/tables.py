@@ -37,10 +37,10 @@ def render(document: Mapping[str, Any]) -> None:
 
 def _layers(rows: Sequence[Row], console: Console) -> None:
     has_roof = any("of_roof" in row for row in rows)
-    told = "µs on the device, and the share of the roof that they are" if has_roof else "µs on the device"
+    console.print(f"µs on the device{', and the share of the roof that is reached' if has_roof else ''}")
     for layer in _distinct(rows, "model", "tp", "layer", "n", "k"):
         model, tp, name, n, k = layer
-        console.print(f"\n{model}, {tp} ranks: {name}, N={n} K={k}; {told}")
+        console.print(f"\n{model} on {tp} rank{'s' * (tp > 1)}: {name}, N={n} K={k}")
         own = [row for row in rows if (row["model"], row["tp"], row["layer"], row["n"], row["k"]) == layer]
         _by_m(own, console, _device)
     if any(row["kernel"] == BF16 for row in rows):

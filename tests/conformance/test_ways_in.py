@@ -430,7 +430,7 @@ def test_an_answer_that_is_none_is_one_sentence(
     name: str, value: str, says: str, written: Callable[..., Path], command: Command
 ) -> None:
     path = written(f"{KERNEL}my_kernel.{name} = {value}\n")
-    code, out, err = command("run", "--backend", path, "--case", SMALL, "--device", "cpu")
+    code, out, err = command("run", "-n", 0, "--backend", path, "--case", SMALL, "--device", "cpu")
 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
@@ -484,7 +484,7 @@ def test_two_functions_of_one_name_are_told_apart_by_an_attribute(
     ],
 )
 def test_a_device_that_is_not_here_is_one_sentence(device: str, says: str, command: Command) -> None:
-    code, out, err = command("run", "--device", device, "--backend", "native", "--case", SMALL)
+    code, out, err = command("run", "-n", 0, "--device", device, "--backend", "native", "--case", SMALL)
 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
