@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 LEFT = 86
 """Exit code of a process that leaves because it cannot be believed any more; its diary says why."""
 
-GUARDS: list[Guard] = []
-"""The guard of this process, where it has one."""
+WATCHING: list[Guard] = []
+"""The guard of this process, while it is over a case: other sessions may run in a process that has one."""
 
 
 def drawn(id_: str, device: torch.device) -> None:
     """Let a batch, where it is watched, go on with the case ``id_``, which has a time of its own."""
-    for guard in GUARDS:
+    for guard in WATCHING:
         guard.check(device)
         guard.drawn(id_)
 
 
 @contextlib.contextmanager
 def believed(device: torch.device) -> Iterator[None]:
-    """Ask the canary when a case has run, before anything of it is believed; in a process without a guard, nobody."""
+    """Ask the canary when a case has run, before anything of it is believed; where no guard watches, nobody."""
     yield
-    for guard in GUARDS:
+    for guard in WATCHING:
         guard.check(device)
 
 
@@ -58,7 +58,6 @@ class Guard:
         lead_group()
         self._take_signals_back()
         self._arm()
-        GUARDS.append(self)
 
     def _arm(self) -> None:
         """Start the time anew, where there is a limit."""
@@ -87,9 +86,11 @@ class Guard:
         self._limit = limit_of(key[1], self._timeout, kind) if self._timeout else 0.0
         self._diary.note("begin", *key)
         self._arm()
+        WATCHING.append(self)
         try:
             yield
         finally:
+            WATCHING.remove(self)
             faulthandler.cancel_dump_traceback_later()
             self._diary.note("end")
             self._tidy()
