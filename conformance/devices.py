@@ -30,12 +30,21 @@ def devices_alike(device: torch.device) -> tuple[int, ...]:
     return tuple(i for i in range(module.device_count()) if probe(type(device)(device.type, i)) == first)
 
 
-def settings_for(worker: int, alike: Sequence[int], kind: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The variable that shows the worker of this number its device alone; empty where there is nothing to choose.
+def settings_for(worker: int, device_name: str | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the worker of this number has to set so that it sees its device alone; empty where there is one device.
 
     Every kernel then finds its operands on the first device, as it does without workers: which worker a case falls to
-    changes no verdict. Workers take the devices in turn, by their numbers.
+    changes no verdict. Raises UsageError for a device that is not here.
     """
+    from conformance.probe import parse_device, probe
+
+    device = parse_device(device_name)
+    alike = devices_alike(device)
+    return _visible(worker, alike, probe(device).kind, environment) if alike else {}
+
+
+def _visible(worker: int, alike: Sequence[int], kind: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Workers take the devices in turn, by their numbers."""
     if len(alike) < 2 or kind not in VISIBLE:
         return {}
     index = alike[worker % len(alike)]

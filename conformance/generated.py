@@ -14,6 +14,7 @@ from cases.strategies import EXAMPLES, Batch, generated_cases
 from conformance.assignment import Assignment
 from conformance.backends.asking import AnswerError
 from conformance.backends.protocol import Backend
+from conformance.contract import Declined
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
 from conformance.isolation.guard import drawn
@@ -33,7 +34,9 @@ class Drawing:
     @property
     def computes(self) -> bool:
         """Whether the backend computes products here at all: what only refuses has nothing to generate for."""
-        return Assignment.of(EXAMPLE, self.backend, self.platform).computes
+        example = Assignment.of(EXAMPLE, self.backend, self.platform)
+        # Whoever declares limits has other problems, and draws of them.
+        return example.computes or (isinstance(example.promise, Declined) and self.backend.capabilities.limits_problems)
 
     @property
     def work(self) -> Work:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from conformance import __version__
 from conformance.probe import driver_version
 from conformance.records import plan_of
+from conformance.statement.declaration import declared_by
+from conformance.statement.exceptions import told_of
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -29,11 +31,13 @@ def about(session: Session) -> dict[str, Any]:
         "device_name": platform.device_name,
         "backends": {subject.name: subject.describe() for subject in session.subjects},
         "specs": {subject.name: subject.spec for subject in session.subjects},
+        "declared": {backend.name: declared_by(backend) for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),
         "plan": plan_of(session.planned),
         "owing": list(session.ledger.owing(subject.name for subject in session.subjects)),
+        "deviations": told_of(session.ledger.entries, {subject.name for subject in session.subjects}),
         **({"shard": str(request.shard)} if request.shard else {}),
         "command": ["conformance", *sys.argv[1:]],
     }

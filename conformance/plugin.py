@@ -6,6 +6,7 @@ are collected.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Generator
@@ -195,19 +196,16 @@ def _asked(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give a worker one of the devices of this machine; a single one has the first, as a run without workers has."""
-    if not _is_isolated(node.config) or node.workerinput["workercount"] == 1:
-        return
-    from conformance.devices import devices_alike, settings_for
-    from conformance.probe import parse_device, probe
+    """Give a worker one of the devices of this machine; a single one has the first, as a run without workers has.
 
-    try:
-        # No session: that would import the kernels, which may end a process.
-        device = parse_device(request_of(node.config).device)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    number = int(node.gateway.id.removeprefix("gw"))
-    node.workerinput[ENVIRONMENT] = settings_for(number, devices_alike(device), probe(device).kind, os.environ)
+    Kernels are not imported for that, and what is wrong with the device that is named the worker says itself.
+    """
+    if _is_isolated(node.config) and node.workerinput["workercount"] > 1:
+        from conformance.devices import settings_for
+
+        number = int(node.gateway.id.removeprefix("gw"))
+        with contextlib.suppress(UsageError):
+            node.workerinput[ENVIRONMENT] = settings_for(number, node.config.option.conformance_device, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,7 @@ from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
 from conformance.backends.registry import check_names, load_backends
+from conformance.capabilities.asking import asked_once
 from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
@@ -84,14 +85,17 @@ class Session:
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
-        """Every planned case of every backend; the backends of one case stand together, so inputs are built once."""
+        """Every planned case of every backend; the backends of one case stand together, so inputs are built once.
+
+        What is asked for though it is declined stands at the end.
+        """
         everything = (
             Assignment.of(case, backend, self.platform)
             for case in self.request.chosen_cases()
             for backend in self.backends
         )
         # Named one by one, a case is answered whatever it means to the kernel.
-        return tuple(everything) if self.request.cases else tuple(_without_repeats(filter(_has_sense, everything)))
+        return asked_once(everything if self.request.cases else _without_repeats(filter(_has_sense, everything)))
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:

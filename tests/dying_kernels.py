@@ -37,6 +37,12 @@ def poison() -> None:
     torch.mm = poisoned
 
 
+def lose_the_device() -> None:
+    """The same, where the suite's own code is the first to meet it."""
+    poison()
+    torch.Tensor.to = torch.mm  # type: ignore[method-assign, assignment]
+
+
 def corrupt() -> None:
     """The same, but without a sound: products are wrong from now on."""
     right = torch.mm
@@ -62,6 +68,7 @@ ClosesAllFiles = doing(deaths.close_all_files)
 ClosesMostFiles = doing(deaths.close_most_files)
 SetsAnAlarm = doing(deaths.set_an_alarm)
 Poisons = doing(poison)
+LosesTheDevice = doing(lose_the_device)
 Corrupts = doing(corrupt)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.devices import turn
 from conformance.foreign import ENDING
 from conformance.hooks import Key
 from conformance.isolation.canary import ask_canary
@@ -37,11 +38,22 @@ def drawn(id_: str, device: torch.device) -> None:
 
 
 @contextlib.contextmanager
-def believed(device: torch.device) -> Iterator[None]:
-    """Ask the canary when a case has run, before anything of it is believed; where no guard watches, nobody."""
-    yield
+def believed(device: torch.device, *, alone: bool = False) -> Iterator[None]:
+    """Let a case work on ``device``, ``alone`` or among others, and ask the canary before anything of it is believed.
+
+    Also where this suite's own code raised: on a device that is lost, every call does. Where no guard watches,
+    nobody is asked, and nobody else there.
+    """
     for guard in WATCHING:
-        guard.check(device)
+        guard.pause()
+    with turn(WATCHING[0].folder if WATCHING else None, device, alone=alone):
+        for guard in WATCHING:
+            guard.renew()
+        try:
+            yield
+        finally:
+            for guard in WATCHING:
+                guard.check(device)
 
 
 class Guard:
@@ -55,6 +67,7 @@ class Guard:
         self._limit = max(timeout, START) if timeout else 0.0
         self._place = os.getcwd()
         self._diary = Diary(path)
+        self.folder = path.parent
         lead_group()
         self._take_signals_back()
         self._arm()
@@ -94,6 +107,15 @@ class Guard:
             faulthandler.cancel_dump_traceback_later()
             self._diary.note("end")
             self._tidy()
+
+    def pause(self) -> None:
+        """Let the case at work wait for its turn without a limit: whoever has the device has one."""
+        faulthandler.cancel_dump_traceback_later()
+        self._diary.note("time", self._limit, None)
+
+    def renew(self) -> None:
+        """Start the time of the case at work."""
+        self._arm()
 
     def drawn(self, id_: str) -> None:
         """Note the case ``id_`` of the batch at work, and start its time."""

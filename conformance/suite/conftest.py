@@ -66,7 +66,7 @@ def _marks(assignment: PlannedCase) -> Sequence[pytest.MarkDecorator]:
 def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
-    with believed(session.device):
+    with believed(session.device, alone=assignment.needs_room):
         record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record
     request.node.stash[RECORD] = record.to_json()
     return record

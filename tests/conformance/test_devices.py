@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from cases import parse_case
 from conformance import devices
+from conformance.assignment import Assignment
+from conformance.backends.models import Native
+from conformance.backends.protocol import Backend
+from conformance.contract import Absent
+from conformance.devices import _visible as visible
 from conformance.devices import devices_alike, settings_for, turn
 from conformance.probe import Platform
 
 GPU = torch.device("cuda")
+SHAPES = ("m5-n144-k400", "m33554561-n144-k144")
 HOLDER = """
 import sys, torch
 from pathlib import Path
+from cases import parse_case
 from conformance import devices
+from conformance.assignment import Assignment
+from conformance.backends.models import Native
+from conformance.backends.protocol import Backend
+from conformance.contract import Absent
 devices.give_back_memory = lambda device: print("gave back", flush=True)
 with devices.turn(Path(sys.argv[1]), torch.device("cuda"), alone=sys.argv[2] == "alone"):
     print("in", flush=True)
@@ -77,7 +91,7 @@ def await_door(folder: Path) -> None:
 
 
 def test_workers_take_the_devices_in_turn() -> None:
-    found = [settings_for(worker, (0, 1, 2), "cuda", {}) for worker in range(5)]
+    found = [visible(worker, (0, 1, 2), "cuda", {}) for worker in range(5)]
 
     assert [each["CUDA_VISIBLE_DEVICES"] for each in found] == ["0", "1", "2", "0", "1"]
 
@@ -87,12 +101,12 @@ def test_workers_take_the_devices_in_turn() -> None:
     [("cuda", "CUDA_VISIBLE_DEVICES"), ("rocm", "HIP_VISIBLE_DEVICES"), ("xpu", "ZE_AFFINITY_MASK")],
 )
 def test_a_device_is_one_of_those_that_are_selected_already(kind: str, variable: str) -> None:
-    assert settings_for(1, (0, 1), kind, {variable: "GPU-a, GPU-b"}) == {variable: "GPU-b"}
+    assert visible(1, (0, 1), kind, {variable: "GPU-a, GPU-b"}) == {variable: "GPU-b"}
 
 
 @pytest.mark.parametrize(("alike", "kind"), [((0,), "cuda"), ((), "cuda"), ((0, 1), "mps"), ((0, 1), "cpu")])
 def test_where_there_is_nothing_to_choose_nothing_is_set(alike: tuple[int, ...], kind: str) -> None:
-    assert settings_for(1, alike, kind, {}) == {}
+    assert visible(1, alike, kind, {}) == {}
 
 
 def test_devices_of_another_kind_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +120,31 @@ def test_devices_of_another_kind_are_left_alone(monkeypatch: pytest.MonkeyPatch)
     assert devices_alike(torch.device("cuda:1")) == ()
 
 
+def test_a_worker_sees_its_device_alone(monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester) -> None:
+    paths = (str(pytester.path), os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    pytester.makepyfile(
+        looks="""
+        import os
+        from conformance import devices
+
+        devices.settings_for = lambda worker, *_: {"CUDA_VISIBLE_DEVICES": f"of-{worker}"}
+
+        def pytest_runtest_setup(item):
+            open(os.environ["PYTEST_XDIST_WORKER"] + ".saw", "w").write(os.environ["CUDA_VISIBLE_DEVICES"])
+        """
+    )
+    small = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
+    case = ("--conformance-device=cpu", "--conformance-backend=native", f"--conformance-case={small}")
+    pytester.runpytest_subprocess("--pyargs", "conformance", "-n", "2", "-p", "looks", *case)
+
+    saw = [(path.name, path.read_text()) for path in pytester.path.glob("*.saw")]
+    assert saw in ([("gw0.saw", "of-0")], [("gw1.saw", "of-1")])
+
+
 def test_a_cpu_is_not_spread() -> None:
     assert devices_alike(torch.device("cpu")) == ()
+    assert settings_for(1, "cpu", {}) == {}
 
 
 def test_whoever_is_alone_waits_for_the_others_and_keeps_new_ones_out(
@@ -148,3 +185,13 @@ def test_who_dies_is_no_longer_in_the_room(tmp_path: Path, start: Callable[[str]
 def test_in_a_process_without_others_nothing_is_locked(tmp_path: Path) -> None:
     with turn(None, GPU, alone=True), turn(tmp_path, torch.device("cpu"), alone=True):
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_huge_case_needs_the_device_to_itself_unless_it_is_not_run() -> None:
+    small, huge = (parse_case(f"gemm/1x128-128x128/{shape}/bf16/tagged-integers/s0") for shape in SHAPES)
+    backend = Backend(Native(), spec="native")
+    here = Platform("cuda", "sm90", "2.13.0")
+    tried = [Assignment.of(case, backend, here) for case in (small, huge)]
+
+    assert [each.needs_room for each in tried] == [False, True]
+    assert not replace(tried[1], promise=Absent("no room")).needs_room

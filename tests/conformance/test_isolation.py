@@ -40,6 +40,13 @@ guard.opened()
 drawn({other!r}, None)
 if sys.argv[2] == "draw_outside":
     sys.exit()
+if sys.argv[2] == "wait":
+    with guard.over(("k", {case!r}), "cpu"):
+        import time
+        guard.pause()
+        time.sleep(0.5)
+        guard.renew()
+        deaths.hang()
 with guard.over(("k", {case!r}), "cpu"):
     getattr(deaths, sys.argv[2])()
 with guard.over(("k", {other!r}), "cpu"):
@@ -91,6 +98,13 @@ def test_what_runs_outside_of_a_watched_case_has_no_limit(tmp_path: Path) -> Non
     status = guarded("draw_outside", tmp_path / "diary")
 
     assert (status, Page.read(tmp_path / "diary").deadline) == (0, None)
+
+
+def test_a_case_that_waits_for_its_turn_has_its_time_afterwards(tmp_path: Path) -> None:
+    status = guarded("wait", tmp_path / "diary")
+    death = explain_death(Page.read(tmp_path / "diary"), status, was_late=False)
+
+    assert (death.reason, "at deaths.py:" in death.sentence) == ("hung", True)
 
 
 def test_a_crash_is_where_the_thread_stood_that_crashed_and_a_hang_where_the_kernel_stands() -> None:
@@ -296,6 +310,7 @@ FAULTS = {
     "dying_kernels:Aborts": ("abort", "process-died"),
     "dying_kernels:HangsWithTheLock": ("hang-with-the-lock", "hung"),
     "dying_kernels:Poisons": ("poison", "device-poisoned"),
+    "dying_kernels:LosesTheDevice": ("lose-the-device", "device-poisoned"),
 }
 
 
@@ -307,7 +322,7 @@ def test_each_fault_costs_its_own_case_and_no_other(tmp_path: Path) -> None:
     others = [line for line in lines if line["verdict"] != "failed"]
     junit, page = ((tmp_path / name).read_text() for name in ("junit.xml", "report.html"))
 
-    assert (done.returncode, footer and footer["counts"]) == (1, {"failed": 3, "passed": 9}), done.stderr
+    assert (done.returncode, footer and footer["counts"]) == (1, {"failed": 4, "passed": 11}), done.stderr
     assert failed == {*FAULTS.values()}
     assert {line["id"] for line in lines if line["verdict"] == "failed"} == {CASES[2]}
     for line in others:
