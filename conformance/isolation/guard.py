@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 LEFT = 86
 """Exit code of a process that leaves because it cannot be believed any more; its diary says why."""
 
-GUARDS: list[Guard] = []
-"""The guard of this process, where it has one."""
+WATCHING: list[Guard] = []
+"""The guard of this process, while it is over a case: other sessions may run in a process that has one."""
 
 
 def drawn(id_: str, device: torch.device) -> None:
     """Let a batch, where it is watched, go on with the case ``id_``, which has a time of its own."""
-    for guard in GUARDS:
+    for guard in WATCHING:
         guard.check(device)
         guard.drawn(id_)
 
@@ -41,16 +41,18 @@ def drawn(id_: str, device: torch.device) -> None:
 def believed(device: torch.device, *, alone: bool = False) -> Iterator[None]:
     """Let a case work on ``device``, ``alone`` or among others, and ask the canary before anything of it is believed.
 
-    Also where this suite's own code raised: on a device that is lost, every call does. In a process without a guard
+    Also where this suite's own code raised: on a device that is lost, every call does. Where no guard watches,
     nobody is asked, and nobody else there.
     """
-    with turn(GUARDS[0].folder if GUARDS else None, device, alone=alone):
-        for guard in GUARDS:
+    for guard in WATCHING:
+        guard.pause()
+    with turn(WATCHING[0].folder if WATCHING else None, device, alone=alone):
+        for guard in WATCHING:
             guard.renew()
         try:
             yield
         finally:
-            for guard in GUARDS:
+            for guard in WATCHING:
                 guard.check(device)
 
 
@@ -69,7 +71,6 @@ class Guard:
         lead_group()
         self._take_signals_back()
         self._arm()
-        GUARDS.append(self)
 
     def _arm(self) -> None:
         """Start the time anew, where there is a limit."""
@@ -98,15 +99,22 @@ class Guard:
         self._limit = limit_of(key[1], self._timeout, kind) if self._timeout else 0.0
         self._diary.note("begin", *key)
         self._arm()
+        WATCHING.append(self)
         try:
             yield
         finally:
+            WATCHING.remove(self)
             faulthandler.cancel_dump_traceback_later()
             self._diary.note("end")
             self._tidy()
 
+    def pause(self) -> None:
+        """Let the case at work wait for its turn without a limit: whoever has the device has one."""
+        faulthandler.cancel_dump_traceback_later()
+        self._diary.note("time", self._limit, None)
+
     def renew(self) -> None:
-        """Start the time of the case at work anew: it may have waited for its turn."""
+        """Start the time of the case at work."""
         self._arm()
 
     def drawn(self, id_: str) -> None:

@@ -33,10 +33,20 @@ GUARDED = """
 import sys
 sys.path[:0] = [{here!r}, {root!r}]
 import deaths
-from conformance.isolation.guard import Guard
+from conformance.isolation.guard import Guard, drawn
 from pathlib import Path
 guard = Guard(Path(sys.argv[1]), 0.3)
 guard.opened()
+drawn({other!r}, None)
+if sys.argv[2] == "draw_outside":
+    sys.exit()
+if sys.argv[2] == "wait":
+    with guard.over(("k", {case!r}), "cpu"):
+        import time
+        guard.pause()
+        time.sleep(0.5)
+        guard.renew()
+        deaths.hang()
 with guard.over(("k", {case!r}), "cpu"):
     getattr(deaths, sys.argv[2])()
 with guard.over(("k", {other!r}), "cpu"):
@@ -82,6 +92,19 @@ def test_what_reaches_into_the_next_case_is_taken_back(deed: str, tmp_path: Path
     status = guarded(deed, tmp_path / "diary")
 
     assert (status, Page.read(tmp_path / "diary").before) == (0, (*KEYS[:2],))
+
+
+def test_what_runs_outside_of_a_watched_case_has_no_limit(tmp_path: Path) -> None:
+    status = guarded("draw_outside", tmp_path / "diary")
+
+    assert (status, Page.read(tmp_path / "diary").deadline) == (0, None)
+
+
+def test_a_case_that_waits_for_its_turn_has_its_time_afterwards(tmp_path: Path) -> None:
+    status = guarded("wait", tmp_path / "diary")
+    death = explain_death(Page.read(tmp_path / "diary"), status, was_late=False)
+
+    assert (death.reason, "at deaths.py:" in death.sentence) == ("hung", True)
 
 
 def test_a_crash_is_where_the_thread_stood_that_crashed_and_a_hang_where_the_kernel_stands() -> None:
