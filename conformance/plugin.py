@@ -17,6 +17,7 @@ import pytest
 
 from conformance.errors import UsageError
 from conformance.isolation.limits import DEFAULT
+from conformance.phases import STOPWATCH
 from conformance.processors import share_among, wait_politely
 
 if TYPE_CHECKING:
@@ -243,10 +244,18 @@ def _open_report(config: pytest.Config) -> None:
     config.pluginmanager.register(reporter, "conformance-reporter")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Count the time of cases from here on."""
+    STOPWATCH.taken()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let the report of a suite item carry its record, across processes too."""
     report = yield
+    if report.when == "teardown":
+        report.phases = STOPWATCH.taken()  # type: ignore[attr-defined]
     if RECORD in item.stash and report.when == "call":
         report.conformance = item.stash[RECORD]  # type: ignore[attr-defined]
     return report

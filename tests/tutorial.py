@@ -53,12 +53,14 @@ def typed(command: str, folder: Path) -> str:
 
 
 def told_lines(text: str) -> list[str]:
-    """The lines of ``text`` as far as no machine changes them.
+    """The lines of ``text`` as far as no machine changes them, without what it took.
 
     The columns of a table are times and distances, and how wide they are changes with what stands in them.
     """
     told = []
     for line in text.splitlines():
+        if line.startswith("time: "):
+            continue
         is_row = line.startswith("  ") and not line.startswith("  conformance") and re.search(r"\d$|\d\s", line)
         told.append(line.split()[0] if is_row else MACHINE.sub("", " ".join(line.split())))
     return [line for line in told if line]
