@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.collecting import MODULE, SuiteModule, is_ours, located
 from conformance.errors import UsageError
 from conformance.processors import share_among, wait_politely
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from conformance.request import Request
     from conformance.session import Session
 
-PACKAGE = Path(__file__).resolve().parent
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
@@ -124,7 +124,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if _asked(config):
         session_of(config)
-    if not is_worker(config):
+    # Whoever only collects, as editors do, judges nothing and must not replace a report.
+    if not is_worker(config) and not config.option.collectonly:
         _open_report(config)
 
 
@@ -143,14 +144,21 @@ def _asked(config: pytest.Config) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Open the session before the suite's modules are imported, so that what is wrong is said in one sentence."""
-    if any(_names_us(argument) for argument in session.config.args):
-        session_of(session.config)
+    config = session.config
+    config.args[:] = [located(argument, modules=config.option.pyargs) for argument in config.args]
+    if any(is_ours(Path(argument.split("::")[0])) for argument in config.args):
+        session_of(config)
 
 
-def _names_us(argument: str) -> bool:
-    """Whether a command line argument is this package, by name or by path."""
-    place = argument.split("::")[0]
-    return place.split(".")[0] == "conformance" or PACKAGE in [(path := Path(place).resolve()), *path.parents]
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect the suite's module, and no other of this package, whatever a project calls its own test files."""
+    found = yield
+    if not is_ours(file_path):
+        return found
+    return [SuiteModule.under(parent)] if file_path == MODULE else []
 
 
 def _open_report(config: pytest.Config) -> None:

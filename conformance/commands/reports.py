@@ -102,7 +102,10 @@ def explain(
         typer.Option(metavar="DIR", help="Read it from this report, and run nothing."),
     ] = None,
     script: Annotated[bool, typer.Option("--script", help="Print a script that shows it with torch alone.")] = False,
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write the script to FILE instead.")] = None,
+    to: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the script to FILE instead."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what was asked of a kernel, what came and what that is: right, a named fault, or unexplained."""

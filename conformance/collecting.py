@@ -1,0 +1,53 @@
+"""Finding the suite's module by every name that it goes by, whatever a project says of its own test files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent
+MODULE = PACKAGE / "suite" / "test_products.py"
+SHOWN = MODULE.relative_to(PACKAGE).as_posix()
+"""The module in node ids, where it lies outside of the project."""
+
+
+class SuiteModule(pytest.Module):
+    """The suite's module. A project's ``python_files`` and ``python_functions`` speak of tests of its own."""
+
+    @classmethod
+    def under(cls, parent: pytest.Collector) -> SuiteModule:
+        """The module as ``parent`` collects it; its node id does not depend on how it was asked for."""
+        nodeid = None if parent.config.rootpath in MODULE.parents else SHOWN
+        module: SuiteModule = cls.from_parent(parent, path=MODULE, nodeid=nodeid)
+        return module
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Whether ``name`` is that of a test."""
+        return name.startswith("test_")
+
+
+def located(argument: str, *, modules: bool) -> str:
+    """A command line ``argument`` by the path of what it names in this package, or as it is if that lies elsewhere.
+
+    With ``modules`` (``--pyargs``) it may be a dotted name. A node id is taken as pytest shows it, too.
+    """
+    name, separator, rest = argument.partition("::")
+    place = _place_of(name, modules)
+    if place is None:
+        return argument
+    # All of the package that there is to collect.
+    return str(MODULE if place in (*MODULE.parents, MODULE.with_suffix("")) else place) + separator + rest
+
+
+def _place_of(name: str, modules: bool) -> Path | None:
+    if name == SHOWN and not Path(name).exists():
+        return MODULE
+    package, *inner = name.split(".")
+    place = PACKAGE.joinpath(*inner) if modules and package == PACKAGE.name else Path(name).resolve()
+    return place if is_ours(place) else None
+
+
+def is_ours(path: Path) -> bool:
+    """Whether ``path`` lies in this package."""
+    return PACKAGE in (path, *path.parents)
