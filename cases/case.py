@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cases.families import FAMILIES, Family, Tier
 from cases.problem import OPERAND_FORMATS, OUT_DTYPES, RECIPES, Problem
 from cases.scenarios import PLAIN, SCENARIOS, Kind, Scenario
+from cases.spelling import check_choices, checked
 
 _ID = re.compile(
     r"(?P<scenario>gemm|\w+/[^/]+)/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
@@ -67,6 +68,16 @@ class Case:
         return p.m * p.n >= 1 << 31 or max(p.m, p.n) * p.k >= 1 << 32
 
     @property
+    def macs(self) -> int:
+        """Multiply-accumulates."""
+        return self.problem.macs
+
+    @property
+    def catches(self) -> str:
+        """What is caught by it."""
+        return self.scenario.catches if self.scenario.name else self.family.catches
+
+    @property
     def tier(self) -> Tier:
         """What results are held to."""
         return self.family.tier
@@ -83,22 +94,21 @@ class Case:
         return self.family.why_not(self.problem) or self.scenario.why_not(self.problem)
 
 
-def parse_case(text: str) -> Case:
-    """The case with id ``text``. Raises ValueError for anything that is no id of a buildable case."""
+def parse_product(text: str) -> Case:
+    """The case of a product with id ``text``. Raises ValueError for anything that is no id of a buildable case."""
     match = _ID.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is no case id; they look like {EXAMPLE.id}")
     formats = {side: match[side] or "e4m3fn" for side in "ab"}
-    for what, value, choices in (
+    check_choices(
+        text,
         ("scenario", match["scenario"], tuple(SCENARIOS)),
         ("recipe", match["recipe"], RECIPES),
         ("operand format", formats["a"], OPERAND_FORMATS),
         ("operand format", formats["b"], OPERAND_FORMATS),
         ("output dtype", match["out"], tuple(OUT_DTYPES)),
         ("value family", match["family"], tuple(FAMILIES)),
-    ):
-        if value not in choices:
-            raise ValueError(f"{text!r} names an unknown {what}; choose one of {', '.join(choices)}")
+    )
     m, n, k = (int(match[size]) for size in "mnk")
     problem = Problem(m, n, k, match["out"], match["recipe"], **formats)
     case = Case(problem, FAMILIES[match["family"]], int(match["seed"]), SCENARIOS[match["scenario"]])
@@ -109,12 +119,7 @@ def _buildable(case: Case, text: str) -> Case:
     """``case``, unless it has no operands or its id is not ``text`` to the letter: no case has two ids."""
     if min(case.problem.n, case.problem.k) < 1:
         raise ValueError(f"{text!r} has an empty weight; N and K start at 1")
-    if case.id != text:
-        raise ValueError(f"{text!r} is no case id; did you mean {case.id}?")
-    reason = case.why_not()
-    if reason:
-        raise ValueError(f"{text!r} cannot be built: {reason}")
-    return case
+    return checked(case, text)
 
 
 EXAMPLE = Case(Problem(83, 576, 7168), FAMILIES["tagged-integers"])

@@ -61,5 +61,7 @@ def digest_of(*tensors: Tensor) -> str:
     state = hashlib.blake2b(digest_size=8)
     for tensor in tensors:
         state.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
-        state.update(tensor.detach().contiguous().cpu().view(-1).view(torch.uint8).numpy().data)
+        # Strided anew: along an axis of one element a contiguous tensor may have any stride, which bytes may not.
+        dense = tensor.detach().contiguous().cpu().as_strided((tensor.numel(),), (1,))
+        state.update(dense.view(torch.uint8).numpy().data)
     return state.hexdigest()

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from cases.case import Case
 from cases.families import FAMILIES, PLANNED
+from cases.ids import AnyCase
 from cases.layers import left_out, shards
 from cases.sections import FULL, QUICK, SECTIONS, STANDARD, fill
 from cases.survey import survey
@@ -51,8 +52,10 @@ def plan(profile: Profile = "standard") -> tuple[Case, ...]:
     return tuple(case for group in by_inputs.values() for case in group)
 
 
-def section_of(case: Case) -> str:
+def section_of(case: AnyCase) -> str:
     """The section of the full plan, or of the survey, that has ``case``; empty where none has."""
+    if not isinstance(case, Case):
+        return case.section
     return _places().get(case.id, "")
 
 

@@ -8,28 +8,25 @@ from cases import Case
 from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
-from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise, promise_of
+from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, promise_of
 from conformance.contract.rules import promise_of_rule
+from conformance.planned import PlannedCase
 from conformance.probe import Platform
-from conformance.shards.share import Work
+from conformance.shards.share import Work, cost_of
 from conformance.tiers import Claim, Judgement
 from conformance.verdict import CaseRecord
 from reference import SM90
 
-MACS_AT_ONCE = 1e7
-"""Multiply-accumulates that take as long as the rest of a case: measured for the emulated SM90 on two CPU cores."""
 REFUSED = 0.2
-"""How long a refusal takes, beside a small product; measured there, too."""
+"""How long a refusal takes, beside a small product: measured for the emulated SM90 on two CPU cores."""
 
 
 @dataclass(frozen=True)
-class Assignment:
+class Assignment(PlannedCase):
     """A case for a backend on a platform, and what is owed there."""
 
     case: Case
     backend: Backend
-    platform: Platform
-    promise: Promise
 
     @classmethod
     def of(cls, case: Case, backend: Backend, platform: Platform) -> Assignment:
@@ -39,7 +36,7 @@ class Assignment:
     @property
     def work(self) -> Work:
         """Itself as a piece of the plan. A refusal takes a fraction of a small product, a large one its multiples."""
-        cost = 1 + self.case.problem.macs / MACS_AT_ONCE if self.computes else REFUSED
+        cost = cost_of(self.case.macs) if self.computes else REFUSED
         return Work((self.backend.name, self.case.id), self.case.inputs, cost)
 
     @property
@@ -86,22 +83,8 @@ class Assignment:
         return self.backend.deterministic and not shared
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
-        """The record of ``judgement``."""
-        fields: dict[str, object] = {
-            "id": self.case.id,
-            "backend": self.backend.name,
-            "verdict": judgement.verdict,
-            "reason": judgement.reason,
-            "detail": judgement.detail,
-            "path": self.platform.path,
-            "expected": describe_promise(self.promise),
-            "check": self.case.check,
-            "recipe": self.case.problem.recipe,
-            "model": self.backend.is_model,
-            "holds": judgement.holds,
-            "measured": judgement.measured,
-        }
-        return CaseRecord(**{**fields, **more})  # type: ignore[arg-type]
+        """The record of ``judgement``, with the recipe of the product."""
+        return super().record(judgement, recipe=self.case.problem.recipe, **more)
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -109,14 +92,14 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
         return _of_rule(case, backend, platform)
     if case.problem.recipe not in backend.recipes:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
-    implemented, reason = backend.can_implement(case.problem)
-    if not implemented:
-        return Absent(f"{backend.name}: {reason}")
+    # Torch's own APIs are held to the contract, whatever they say of the platform; of others that is the first word.
+    answers = ([] if backend.api else [backend.is_supported(platform)]) + [backend.can_implement(case.problem)]
+    declined = next((reason for does, reason in answers if not does), None)
+    if declined is not None:
+        return Absent(f"{backend.name}: {declined}")
     if backend.api:
         return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
-    supported, reason = backend.is_supported(platform)
-    plain = Compute(may_decline=not backend.announces_problems) if supported else Absent(f"{backend.name}: {reason}")
-    return _in_scenario(plain, case, backend, platform)
+    return _in_scenario(Compute(may_decline=not backend.announces_problems), case, backend, platform)
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:

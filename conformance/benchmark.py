@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from cases import Case, parse_case
+from cases import Case
+from cases.case import parse_product
 from cases.operands import build_operands
 from conformance.backends.protocol import Backend
 from conformance.backends.registry import load_backends
 from conformance.calling import synchronise
+from conformance.foreign import attempt, error_line
 from conformance.presentation import present
 from conformance.probe import parse_device, probe
 from reference import SM90, emulate_block_scaled_mm, exact_block_matmul, expect, infer_split_k
@@ -49,7 +53,7 @@ def bench(specs: tuple[str, ...], device_name: str | None) -> dict[str, Any]:
     platform = probe(device)
     backends = load_backends(specs or (("torch-v1", "torch-v2") if platform.path == "sm90" else ()))
     texts = CPU_CASES if device.type == "cpu" else GPU_CASES
-    rows = [row for text in texts for row in _case_rows(parse_case(text), backends, device)]
+    rows = [row for text in texts for row in _case_rows(parse_product(text), backends, device)]
     padding = list(_padding_rows(backends, device)) if device.type == "cuda" else []
     about = {"path": platform.path, "device_name": platform.device_name, "torch": platform.torch_version}
     threads = torch.get_num_threads() if device.type == "cpu" else None
@@ -84,8 +88,7 @@ def _subjects(
     yield "operands, built and proven", lambda: build_operands(case, device=device)
     yield "operands, laid out", lambda: present(operands)
     presented = present(operands).tensors
-    for backend in backends:
-        yield backend.name, _call(backend, presented, case)
+    yield from _computing(backends, presented, case)
 
 
 def _emulation(tensors: tuple[Tensor, Tensor, Tensor, Tensor], dtype: torch.dtype, engine: str) -> Callable[[], object]:
@@ -107,31 +110,42 @@ def _compiled_plain_model(tensors: tuple[Tensor, Tensor, Tensor, Tensor], dtype:
     return emulate
 
 
-def _call(backend: Backend, tensors: tuple[Tensor, Tensor, Tensor, Tensor], case: Case) -> Callable[[], object]:
-    return lambda: backend.apply(tensors, case.problem)
+def _computing(
+    backends: tuple[Backend, ...], tensors: tuple[Tensor, Tensor, Tensor, Tensor], case: Case
+) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Calls of the backends that compute the case; of the others it is said why nothing is timed."""
+    for backend in backends:
+        call = partial(backend.apply, tensors, case.problem)
+        done = attempt(call)
+        if isinstance(done.value, Tensor):
+            yield backend.name, call
+        else:
+            came = error_line(done.error) if done.error else "no plain tensor came"
+            sys.stderr.write(f"{backend.name} {case.id}: not timed: {came}\n")
 
 
 def _padding_rows(backends: tuple[Backend, ...], device: torch.device) -> Iterator[dict[str, Any]]:
     """What M costs, padded to a multiple of 4 or not, on one layer shape."""
     for m in PADDING_ROWS:
-        case = parse_case(f"gemm/1x128-128x128/m{m}-n7168-k2048/bf16/uniform-codes/s0")
+        case = parse_product(f"gemm/1x128-128x128/m{m}-n7168-k2048/bf16/uniform-codes/s0")
         tensors = present(build_operands(case, device=device)).tensors
-        times = measure({b.name: _call(b, tensors, case) for b in backends}, device)
+        times = measure(dict(_computing(backends, tensors, case)), device)
         yield {"m": m, "padded": m % 4 != 0, **{name: seconds * 1e6 for name, seconds in times.items()}}
 
 
 def measure(subjects: dict[str, Callable[[], object]], device: torch.device) -> dict[str, float]:
     """Median seconds of every subject: each is warmed up, then all take turns, so that drift hits all alike."""
-    for call in subjects.values():
-        call()
-    synchronise(device)
     times: dict[str, list[float]] = {name: [] for name in subjects}
-    for _ in range(ROUNDS):
-        for name, call in subjects.items():
-            started = time.perf_counter()
+    with contextlib.redirect_stdout(sys.stderr):  # what a kernel prints is no result
+        for call in subjects.values():
             call()
-            synchronise(device)
-            times[name].append(time.perf_counter() - started)
+        synchronise(device)
+        for _ in range(ROUNDS):
+            for name, call in subjects.items():
+                started = time.perf_counter()
+                call()
+                synchronise(device)
+                times[name].append(time.perf_counter() - started)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -157,9 +171,11 @@ def render(document: dict[str, Any]) -> None:
             table.add_row(row["what"], f"{row['seconds'] * 1e3:.2f}", f"{row['gmac_per_s']:.2f}", ratio)
         console.print(table)
     if document["padding"]:
-        names = [name for name in document["padding"][0] if name not in ("m", "padded")]
+        names = [x for x in dict.fromkeys(x for row in document["padding"] for x in row) if x not in ("m", "padded")]
         console.print("\nM padding, N=7168 K=2048", highlight=False)
         table = Table("M", "padded", *(f"{n} µs" for n in names), box=None, padding=(0, 2, 0, 0))
         for row in document["padding"]:
-            table.add_row(str(row["m"]), "yes" if row["padded"] else "", *(f"{row[n]:.1f}" for n in names))
+            table.add_row(
+                str(row["m"]), "yes" if row["padded"] else "", *(f"{row[n]:.1f}" if n in row else "" for n in names)
+            )
         console.print(table)

@@ -10,8 +10,10 @@ from torch import Tensor
 
 from cases import Problem
 from conformance.backends.protocol import Backend
-from conformance.presentation import Presented
-from conformance.soiling import soiled
+from conformance.foreign import attempt
+from conformance.presentation import Handed, Presented
+from conformance.received import received
+from conformance.soiling import Resulting, soiled
 
 
 @dataclass(frozen=True)
@@ -27,45 +29,39 @@ class Outcome:
     unused: str | None = None
 
 
-def first_line(error: BaseException) -> str:
-    """What ``error`` says, as far as a sentence has room for it."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else "(no text)"
-
-
-def error_line(error: BaseException) -> str:
-    """The class of ``error`` and what it says, in one line."""
-    return f"{type(error).__name__}: {first_line(error)}"
-
-
 def call(backend: Backend, presented: Presented, problem: Problem) -> Outcome:
     """Hand presented operands to the kernel and see what it does to them."""
     return watch(lambda: backend.apply(presented.tensors, problem, out=presented.out), presented, problem)
 
 
-def watch(action: Callable[[], object], presented: Presented, problem: Problem) -> Outcome:
+def watch(action: Callable[[], object], presented: Handed, problem: Resulting) -> Outcome:
     """See what ``action``, one call of a kernel or many, returns or raises and does to presented operands."""
-    returned, raised = None, None
     device = presented.tensors[0].device
+
+    def act() -> object:
+        came = action()
+        synchronise(device)
+        return came
+
     with soiled(problem, device):
-        try:
-            returned = action()
+        done = attempt(act)
+        if done.error is not None:
             synchronise(device)
-        except Exception as error:  # a kernel under test may raise anything
-            raised = error
-            synchronise(device)
-    unused = None
-    if presented.out is not None and raised is None:
-        returned, unused = _settled(returned, presented.out)
-    return Outcome(returned, raised, presented.damage() or _kept(returned, presented), unused)
+    returned, unused = None, None
+    if done.error is None:
+        returned, unused = _settled(done.value, presented.out)
+    return Outcome(returned, done.error, presented.damage() or _kept(returned, presented), unused)
 
 
-def _settled(returned: object, out: Tensor) -> tuple[object, str | None]:
-    """What counts as returned where ``out`` was given, and what is wrong with it."""
-    if returned is None or (isinstance(returned, Tensor) and _is_same(returned, out)):
+def _settled(came: object, out: Tensor | None) -> tuple[object, str | None]:
+    """What counts as returned, and how an ``out`` that was given is not what was returned."""
+    if came is None and out is not None:
         return out, None
-    if not isinstance(returned, Tensor) or not out.numel():
+    returned = received(came)
+    if out is None or not isinstance(returned, Tensor) or not out.numel():
         return returned, None
+    if _is_same(returned, out):
+        return out, None
     what = "another view of `out`" if share_memory(returned, (out,)) else "another tensor than `out`"
     state = "still holds nothing but the NaN it came with" if torch.isnan(out).all() else "was written to"
     return returned, f"{what} came back, and `out` {state}"
@@ -78,8 +74,8 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
     return one is other or place(one) == place(other)
 
 
-def _kept(returned: object, presented: Presented) -> str | None:
-    if not isinstance(returned, Tensor) or not returned.numel() or returned.device.type == "meta":
+def _kept(returned: object, presented: Handed) -> str | None:
+    if not isinstance(returned, Tensor) or not returned.numel():
         return None
     owner = presented.owner_of(returned)
     return f"the result lies in the memory of {owner}" if owner else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.conclude import CHANGED
+from conformance.subjects.kinds import kind_of
 
 Line = dict[str, Any]
 WRONG = ("failed", "stale-deviation", "error")
@@ -55,7 +56,12 @@ def _sentence(line: Line) -> str:
 
 def reproduction(header: Mapping[str, Any], line: Line) -> str:
     """The command that judges ``line`` alone, with the same inputs."""
-    words = ["conformance", "run", "--backend", header.get("specs", {}).get(line["backend"], line["backend"])]
+    words = [
+        "conformance",
+        "run",
+        kind_of(line["id"]).option,
+        header.get("specs", {}).get(line["backend"], line["backend"]),
+    ]
     words += ["--device", header["device"]] if any("-device" in word for word in header.get("command", ())) else []
     words += ["--seed", str(header["seed"])] if header["seed"] else []
     return shlex.join([*words, "--case", line.get("reproduce") or line["id"]])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.coverage import BLOCKS, missing, scales_of, told_scales
+from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER, kind_of
 
 CONFORMS, WRONG, MISUSED, BROKEN, INCONCLUSIVE = 0, 1, 2, 3, 4
 WORDS = ("CONFORMS", "WRONG", "MISUSED", "BROKEN", "INCONCLUSIVE")
@@ -55,7 +56,7 @@ def conclude(
     unconfirmed = sum(line.get("arithmetic") == "unconfirmed" for line in lines)
     noted = f" ({unconfirmed} of them in an arithmetic that no recording confirms)" if unconfirmed else ""
     head = f"CONFORMS ({part}: not the whole profile)" if part else "CONFORMS"
-    return Conclusion(CONFORMS, f"{head}: {_listed(counts)}{noted}{told_scales(lines)}{_changed(lines)}")
+    return Conclusion(CONFORMS, f"{head}: {_listed(counts)}{noted}{told_scales(_products(lines))}{_changed(lines)}")
 
 
 def worst(*codes: int) -> int:
@@ -119,12 +120,35 @@ def _doubt(lines: Sequence[Line], counts: Counter[str], require: Sequence[str], 
         return f"required but not exercised here: {', '.join(lacking)}"
     if is_shard:
         return ""
-    if not require and not any(line.get("computed") for line in lines):
-        return f"no product was computed; {REMEDY}"
-    blocks = [line for line in lines if scales_of(line) == BLOCKS]
-    if not require and blocks and not any(line.get("computed") for line in blocks):
-        return f"no block-scaled product was computed{told_scales(lines)}; {REMEDY}"
+    return "" if require else _nothing_computed(lines)
+
+
+def _nothing_computed(lines: Sequence[Line]) -> str:
+    """Of which kind of subject all that was asked, and nothing computed."""
+    for kind in (KERNEL, QUANTISER, LINEAR):
+        asked = [line for line in lines if kind_of(line.get("id", "")) is kind]
+        if asked and not any(line.get("computed") for line in asked):
+            told = _reasons(asked) or (REMEDY if kind is KERNEL else "")
+            return "; ".join(filter(None, (kind.missing, told)))
+    products = _products(lines)
+    blocks = [line for line in products if scales_of(line) == BLOCKS]
+    if blocks and not any(line.get("computed") for line in blocks):
+        return f"no block-scaled product was computed{told_scales(products)}; {REMEDY}"
     return ""
+
+
+def _products(lines: Sequence[Line]) -> list[Line]:
+    return [line for line in lines if kind_of(line.get("id", "")) is KERNEL]
+
+
+def _reasons(lines: Sequence[Line]) -> str:
+    """Why nothing came of kernels that say it themselves, each in its own words; empty where one was called."""
+    if any(line["verdict"] != "unsupported" for line in lines):
+        return ""
+    by_backend: dict[str, Counter[str]] = {}
+    for line in lines:
+        by_backend.setdefault(line["backend"], Counter())[line["reason"]] += 1
+    return "; ".join(counts.most_common(1)[0][0].rstrip(".") for counts in by_backend.values())
 
 
 def _cut_short(lines: Sequence[Line], counts: Counter[str]) -> list[str]:

@@ -9,14 +9,9 @@ from functools import cache
 from cases import parse_case
 from cases.strategies import EXAMPLES
 from conformance.hooks import Key
+from conformance.shards.share import cost_of
 from conformance.terminal import HEADS, STYLES, Piece
 
-MACS_AT_ONCE = 1e7
-"""Multiply-adds that take as long as the rest of a case does.
-
-Chosen on the profiles quick and standard on two cores, whose plans go from small problems to large ones: with it the
-time left is right within a factor of two from a twentieth of the cases on, and without it wrong by a factor of four.
-"""
 EARLY_SECONDS, EARLY_SHARE = 5.0, 0.05
 """Before that many seconds and that share of the cases, nothing is said of the time left."""
 
@@ -69,7 +64,7 @@ class Course:
 def weight_of(id_: str) -> float:
     """How long the case takes, in units of one without a product worth mentioning."""
     try:
-        return 1 + parse_case(id_).problem.macs / MACS_AT_ONCE
+        return cost_of(parse_case(id_).macs)
     except ValueError:
         return EXAMPLES  # a batch of generated cases, which are small
 

@@ -22,6 +22,7 @@ def render(findings: dict[str, Any]) -> None:
         console.print(_paths(findings["paths"]))
     console.print(_devices(findings["devices"]))
     if not findings["described"]:
+        console.print(_backends(findings["backends"]))
         console.print(f"e4m3fn cast of 1000.0: {findings['fp8_cast_of_values_out_of_range']}", highlight=False)
     for shape in findings["shapes"]:
         _shape(console, shape)
@@ -41,6 +42,13 @@ def _devices(devices: list[dict[str, Any]]) -> Table:
         named = {"runtime": device["runtime"], "cuBLAS": device["cublas"], "driver": device["driver"]}
         versions = "\n".join(f"{name} {version}" for name, version in named.items() if version)
         table.add_row(f"{device['kind']} {device['arch']}", versions or "-", device["v1"], device["v2"])
+    return table
+
+
+def _backends(backends: dict[str, Any]) -> Table:
+    table = Table("backend", "runs", Column("why not", overflow="fold"), box=SIMPLE, pad_edge=False)
+    for name, backend in backends.items():
+        table.add_row(name, "[green]yes[/]" if backend["supported"] else "no", escape(backend["reason"] or ""))
     return table
 
 

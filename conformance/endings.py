@@ -6,14 +6,14 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
-SIGNALS = ("SIGTERM", "SIGHUP")
-"""What ends a process politely beside Ctrl-C; not every system has all of them."""
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""What ends a process politely; not every system has all of them."""
 
 
 def say(sentence: str) -> None:
@@ -34,11 +34,20 @@ def what_broke(error: BaseException) -> str:
 
 
 class Endings:
-    """A pytest plugin of `conformance run` that hears what ends the session, in the place of pages of traceback."""
+    """A pytest plugin of `conformance run` that hears what ends the session, in the place of pages of traceback.
 
-    def __init__(self) -> None:
+    ``heard`` are the signals that `interruptible` heard.
+    """
+
+    def __init__(self, heard: Sequence[int]) -> None:
         self.broke = ""
         self.cut = False
+        self._heard = heard
+
+    def pytest_runtest_logstart(self) -> None:
+        """End the session where its end was asked for and got lost: what a callback of C raises goes nowhere."""
+        if self._heard:
+            raise KeyboardInterrupt
 
     def hear(self, error: BaseException) -> None:
         """Note the first ``error`` of the harness."""
@@ -62,19 +71,26 @@ class Endings:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Let the `SIGNALS` do what Ctrl-C does, so that the books are closed. Only a main thread can be asked to."""
+def interruptible() -> Iterator[Sequence[int]]:
+    """Let the `SIGNALS` raise KeyboardInterrupt, so that the books are closed; those that came are in the list.
+
+    Only a main thread can be asked to. What is ignored, as under ``nohup``, stays ignored.
+    """
+    heard: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield heard
         return
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
     numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
-    before = {number: signal.signal(number, _interrupt) for number in numbers}
+    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -10,14 +10,16 @@ from torch import Tensor
 
 from cases.operands import digest_of
 from conformance.assignment import Assignment
+from conformance.backends.asking import AnswerError
 from conformance.contract import Absent
 from conformance.deviations.ledger import Ledger
 from conformance.diagnosis.finding import described
 from conformance.evidence import evidence_for
 from conformance.room import why_no_room
 from conformance.scenarios import perform
-from conformance.tiers import Claim, Judgement
-from conformance.trial import Trial
+from conformance.subjects.task import Task
+from conformance.tiers import Claim, Judgement, failed
+from conformance.trial import Finding, Trial
 from conformance.verdict import CaseRecord
 
 
@@ -29,13 +31,16 @@ class Run:
     output: Tensor | None = None
 
 
-def run_known(assignment: Assignment, ledger: Ledger, *, seed: int, device: torch.device) -> Run:
+def run_known(assignment: Assignment | Task, ledger: Ledger, *, seed: int, device: torch.device) -> Run:
     """`run_case` and what the ``ledger`` makes of it: what could harm the device is not run, a failure may be known."""
     case = assignment.case
     entry = ledger.quarantines(case, assignment.backend.name)
     if entry is not None:
         return Run(assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}")))
-    run = _run(assignment, seed=seed, device=device)
+    if isinstance(assignment, Task):
+        run = Run(assignment.run(seed=seed, device=device))
+    else:
+        run = _run(assignment, seed=seed, device=device)
     return replace(run, record=ledger.settle(case, run.record))
 
 
@@ -50,7 +55,7 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
     if declined is not None:
         return Run(assignment.record(declined))
     trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
-    finding = perform(trial)
+    finding = _performed(trial)
     seconds = round(time.perf_counter() - started, 4)
     record = assignment.record(
         finding.judgement,
@@ -62,6 +67,13 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
         deterministic=assignment.repeats_bits,
     )
     return Run(record, finding.output)
+
+
+def _performed(trial: Trial) -> Finding:
+    try:
+        return perform(trial)
+    except AnswerError as error:  # what a backend was asked before the run it may be asked for other problems in it
+        return Finding(failed("raised", str(error)))
 
 
 def decline(assignment: Assignment, device: torch.device) -> Judgement | None:

@@ -18,9 +18,10 @@ def filling(name: str, fill: Fill, size: int, dtype: torch.dtype, device: torch.
     """``size`` bytes to lie around operand ``name``, whose elements are of ``dtype``; more bytes begin the same way."""
     if fill == "known":
         return _loud(name, size, dtype, device)
-    if dtype == torch.float32:
-        value = {"nan": torch.nan, "inf": torch.inf, "huge": HUGE_SCALE}[fill]
-        return torch.full((-(-size // 4),), value, dtype=torch.float32, device=device).view(torch.uint8)[:size]
+    if dtype.itemsize > 1:
+        value = {"nan": torch.nan, "inf": torch.inf, "huge": min(HUGE_SCALE, torch.finfo(dtype).max)}[fill]
+        count = -(-size // dtype.itemsize)
+        return torch.full((count,), value, dtype=dtype, device=device).view(torch.uint8)[:size]
     return torch.full((size,), _code(fill, dtype), dtype=torch.uint8, device=device)
 
 

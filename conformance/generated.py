@@ -12,6 +12,7 @@ import torch
 from cases.case import EXAMPLE, Case
 from cases.strategies import EXAMPLES, Batch, generated_cases
 from conformance.assignment import Assignment
+from conformance.backends.asking import AnswerError
 from conformance.backends.protocol import Backend
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
@@ -66,7 +67,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     def check(case: Case) -> None:
         if ledger.quarantines(case, drawing.backend.name):
             return
-        record = run_case(Assignment.of(case, drawing.backend, drawing.platform), seed=seed, device=device)
+        record = _drawn(case, drawing, seed=seed, device=device)
         # A draw need not show what it could; only failures that nobody foresaw count, and are shrunk.
         record = ledger.settle(case, record) if record.verdict == "failed" else record
         if not failures:
@@ -82,6 +83,13 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
         if not failures or isinstance(error, KeyboardInterrupt | SystemExit):
             raise
     return _record(drawing, counts, failures, time.perf_counter() - started)
+
+
+def _drawn(case: Case, drawing: Drawing, *, seed: int, device: torch.device) -> CaseRecord:
+    try:
+        return run_case(Assignment.of(case, drawing.backend, drawing.platform), seed=seed, device=device)
+    except AnswerError as error:  # the backend was asked of planned problems before, and never of this one
+        return CaseRecord(case.id, drawing.backend.name, "failed", "raised", str(error))
 
 
 def _record(

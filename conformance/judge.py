@@ -8,9 +8,11 @@ import torch
 from torch import Tensor
 
 from cases import Case
-from conformance.calling import Outcome, error_line
+from conformance.calling import Outcome
 from conformance.contract import Compute, Promise, Refuse
 from conformance.evidence import Evidence
+from conformance.foreign import error_line
+from conformance.received import Unusable
 from conformance.tiers import Claim, Judgement, failed, judge_values
 
 
@@ -36,7 +38,7 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
     if case.is_huge and isinstance(error, torch.OutOfMemoryError):
         # How much a kernel needs beside operands and result is its own affair, as long as it says so.
         return Judgement("rejected", detail=said)
-    if isinstance(promise, Compute) and not (promise.may_decline and isinstance(error, NotImplementedError)):
+    if isinstance(promise, Compute) and promise.is_broken_by(error):
         return failed("raised", said)
     if isinstance(promise, Refuse) and promise.is_reworded_in(error):
         # Nothing was computed and nothing is wrong: what changed is the contract, and whoever matches its texts.
@@ -48,8 +50,10 @@ def _judge_exception(case: Case, promise: Promise, error: BaseException) -> Judg
 
 def _judge_form(case: Case, evidence: Evidence, out: object) -> Judgement | None:
     problem, device = case.problem, evidence.operands.A.device
-    if not isinstance(out, Tensor):
-        return failed("not-a-tensor", f"a {type(out).__name__} came, not a tensor")
+    if isinstance(out, Unusable):
+        owed = f"one plain tensor {[problem.m, problem.n]} of {problem.out_dtype} on {device}"
+        return failed(out.reason, f"{out.what}: {out.instead} {owed}")
+    assert isinstance(out, Tensor)
     if tuple(out.shape) != (problem.m, problem.n):
         return failed("wrong-shape", f"the result has shape {tuple(out.shape)}, not {(problem.m, problem.n)}")
     if out.dtype != problem.out_dtype:

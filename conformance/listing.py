@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from cases import Case
+from cases import AnyCase
 from cases.plan import BLIND, section_of
 from cases.sections import SECTIONS
 from conformance.errors import UsageError
@@ -23,37 +23,52 @@ def planned(
     ``on`` (``cuda/sm90``) and ``torch_version`` describe another machine, and are nothing without backends.
     """
     request.check()
-    if (on or torch_version) and not request.backends:
+    subjects = request.backends + request.quantisers + request.linears
+    if (on or torch_version) and not subjects:
         raise UsageError("--on and --torch say what backends owe on that platform: name one with --backend")
-    chosen = [case for case in request.chosen_cases() if matches(keyword, words_of(case))]
+    everything: tuple[AnyCase, ...] = (
+        *request.chosen_cases(),
+        *request.chosen_quantisations(),
+        *request.chosen_linears(),
+    )
+    chosen = [case for case in everything if matches(keyword, words_of(case))]
     cases = [_entry(case) for case in chosen]
-    if request.backends:
+    if subjects:
         owed = _owed(request, on, torch_version)
         cases = [{**case, "expected": owed.get(str(case["id"]), {})} for case in cases]
     batches = [batch.id for batch in request.chosen_batches() if matches(keyword, (batch.id,))]
     return {
         "profile": request.profile,
         "cannot_see": BLIND[request.profile],
-        "sections": {name: section.what for name, section in SECTIONS.items()},
+        "sections": {name: section.what for name, section in SECTIONS.items()} | _of_others(request),
         "count": len(cases),
         "cases": cases,
         "generated": batches,
     }
 
 
-def _entry(case: Case) -> dict[str, Any]:
+def _of_others(request: Request) -> dict[str, str]:
+    """The sections of the cases that are for no kernels."""
+    sections = {
+        "quantisers": "scales and codes of quantisers: values, layouts, special values, blocks of weights",
+        "linears": "x quantised, multiplied, a bias added, the result cast",
+    }
+    return {name: what for name, what in sections.items() if getattr(request, name)}
+
+
+def _entry(case: AnyCase) -> dict[str, Any]:
     return {
         "id": case.id,
         "section": section_of(case),
         "check": case.check,
         "tier": case.tier,
         "marks": list(case.marks),
-        "macs": case.problem.macs,
-        "catches": case.scenario.catches if case.scenario.name else case.family.catches,
+        "macs": case.macs,
+        "catches": case.catches,
     }
 
 
-def words_of(case: Case) -> tuple[str, ...]:
+def words_of(case: AnyCase) -> tuple[str, ...]:
     """What -k is matched with: the id, the section and the markers, as in the pytest session."""
     return (case.id, section_of(case), *case.marks)
 
@@ -81,7 +96,7 @@ def _owed(request: Request, on: str | None, torch_version: str | None) -> dict[s
 
     session = Session.describe(request, on, torch_version) if on or torch_version else Session.open(request)
     owed: dict[str, dict[str, str]] = {}
-    for assignment in session.assignments:
+    for assignment in session.pieces:
         promise = describe_promise(assignment.promise)
         owed.setdefault(assignment.case.id, {})[assignment.backend.name] = promise
     return owed

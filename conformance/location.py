@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-Shape = Literal["everything", "element", "row", "rows", "column", "columns", "tile", "tiles", "k-block", "scattered"]
+Shape = Literal[
+    "all-nan", "everything", "element", "row", "rows", "column", "columns", "tile", "tiles", "k-block", "scattered"
+]
 MOST_ROWS, MOST_COLUMNS = 16, 32
 """Cells of a map: it is for a glance, and a report has one for every failing case."""
 NEARLY = 0.9

@@ -17,7 +17,7 @@ SHOWN = 5
 def measure_exact(out: Tensor, exact: Tensor, reference: Tensor | None, *, any_special: bool = False) -> Measured:
     """Tier exact: every element must be the exact value, correctly rounded. Zeros of either sign are equal."""
     wrong = wrong_exactly(out, exact, any_special=any_special)
-    return _measured("exact", out, round_to(exact, out.dtype), wrong, reference)
+    return measurement("exact", out, round_to(exact, out.dtype), wrong, reference)
 
 
 def wrong_exactly(out: Tensor, exact: Tensor, *, any_special: bool = False) -> Tensor:
@@ -36,7 +36,7 @@ def wrong_exactly(out: Tensor, exact: Tensor, *, any_special: bool = False) -> T
 def measure_bound(out: Tensor, expectation: Expectation, reference: Tensor | None) -> Measured:
     """Tier bound: every element must lie between the least and the greatest right result."""
     wrong = out_of_bound(out, expectation)
-    measured = _measured("bound", out, round_to(expectation.exact, out.dtype), wrong, reference)
+    measured = measurement("bound", out, round_to(expectation.exact, out.dtype), wrong, reference)
     ratio = (out.double() - expectation.exact).abs() / _reach(expectation, out.dtype)
     return replace(measured, err_over_bound=_rounded(ratio.max().item()) if out.numel() else 0.0)
 
@@ -60,7 +60,8 @@ def measure_bits(measured: Measured, fit: Fit, arithmetic: str) -> Measured:
     return replace(measured, tier="bits", plan=fit.plan, explained=fit.explained, arithmetic=arithmetic)
 
 
-def _measured(tier: str, out: Tensor, expected: Tensor, wrong: Tensor, reference: Tensor | None) -> Measured:
+def measurement(tier: str, out: Tensor, expected: Tensor, wrong: Tensor, reference: Tensor | None) -> Measured:
+    """The numbers of ``out`` [M, N] beside the ``expected`` results, where the elements of a mask are ``wrong``."""
     finite = torch.isfinite(out) & torch.isfinite(expected)
     distance = torch.where(finite, (ordered(out) - ordered(expected)).abs(), 0)
     worst = int(distance.argmax()) if out.numel() else 0

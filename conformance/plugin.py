@@ -48,7 +48,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the --conformance-* options."""
     group = parser.getgroup("conformance", "conformance of block-scaled FP8 matmul")
     many: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
-    group.addoption("--conformance-backend", help="backend to judge: a name, or package.module:attribute", **many)
+    subject = "a name, module:attribute, or a file"
+    group.addoption("--conformance-backend", help=f"backend to judge: {subject}", **many)
+    group.addoption("--conformance-quantiser", help=f"quantiser to judge: {subject}", **many)
+    group.addoption("--conformance-linear", help=f"end-to-end linear to judge: {subject}", **many)
     group.addoption("--conformance-device", metavar="DEVICE", help="torch device (default: this machine's accelerator)")
     group.addoption("--conformance-profile", default="standard", metavar="PROFILE", help="quick, standard or full")
     group.addoption("--conformance-seed", type=int, default=0, metavar="S", help="suite seed (default 0)")
@@ -90,6 +93,8 @@ def request_of(config: pytest.Config) -> Request:
         quarantined=option.conformance_quarantined,
         shard=Shard.parse(option.conformance_shard) if option.conformance_shard else None,
         baseline=option.conformance_baseline,
+        quantisers=tuple(option.conformance_quantiser),
+        linears=tuple(option.conformance_linear),
     )
 
 

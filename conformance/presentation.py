@@ -18,17 +18,16 @@ from conformance.layouts import LAYOUTS, Layout
 
 
 @dataclass(frozen=True)
-class Presented:
-    """The four operands as the kernel gets them, and where its result has to go if it is told."""
+class Handed:
+    """Tensors as a subject gets them, in buffers, and where its result has to go if it is told."""
 
-    bands: tuple[Banded, Banded, Banded, Banded]
+    bands: tuple[Banded, ...]
     target: Banded | None = None
 
     @property
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """A, B, As and Bs, in buffers."""
-        a, b, sa, sb = (one.view for one in self.bands)
-        return a, b, sa, sb
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What the subject gets."""
+        return tuple(one.view for one in self.bands)
 
     @property
     def out(self) -> Tensor | None:
@@ -46,6 +45,17 @@ class Presented:
         """The operand in whose buffer ``result`` lies, or None."""
         place = result.untyped_storage().data_ptr()
         return next((one.name for one in self.bands if one.buffer.untyped_storage().data_ptr() == place), None)
+
+
+@dataclass(frozen=True)
+class Presented(Handed):
+    """The four operands of a product as the kernel gets them."""
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """A, B, As and Bs, in buffers."""
+        a, b, sa, sb = (one.view for one in self.bands)
+        return a, b, sa, sb
 
 
 def _any_differs(pairs: Sequence[tuple[Tensor, Tensor]]) -> bool:

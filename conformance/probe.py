@@ -67,8 +67,10 @@ def parse_device(text: str | None) -> torch.device:
         raise unknown("device", text, present) from None
     if device.type not in present:
         raise UsageError(f"device {text!r} is not available here: choose one of {', '.join(present)}")
-    if device.index is not None and device.type == "cuda" and device.index >= torch.cuda.device_count():
-        raise UsageError(f"device {text!r} is not available here: this machine has {torch.cuda.device_count()} of them")
+    counts = {"cuda": torch.cuda.device_count, "xpu": torch.xpu.device_count}
+    count = counts.get(device.type, lambda: 1)()
+    if device.index is not None and device.index >= count:
+        raise UsageError(f"device {text!r} is not available here: this machine has {count} of them")
     return device
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import shlex
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from torch import Tensor
@@ -18,6 +20,7 @@ from conformance.backends.padding import versions
 from conformance.backends.protocol import Backend
 from conformance.diagnosis.variants import variations
 from conformance.errors import UsageError
+from conformance.foreign import attempt, error_line
 from conformance.presentation import present
 from conformance.probe import driver_version
 from conformance.request import Request
@@ -41,6 +44,7 @@ def record(request: Request, path: Path) -> int:
 
 
 def _provenance(session: Session) -> Provenance:
+    named = " ".join(f"--backend {shlex.quote(backend.spec)}" for backend in session.backends)
     return Provenance(
         gpu=session.platform.device_name,
         arch=session.platform.arch,
@@ -48,7 +52,7 @@ def _provenance(session: Session) -> Provenance:
         torch=session.platform.torch_version,
         cublas=versions().get("cublas", ""),
         date=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
-        command=" ".join(["conformance record FILE", *(f"--backend {backend.spec}" for backend in session.backends)]),
+        command=f"conformance record FILE {named}",
     )
 
 
@@ -56,13 +60,12 @@ def _record(backend: Backend, session: Session) -> Iterator[Recording]:
     for case in to_record(backend.name):
         if backend.can_implement(case.problem)[0]:
             operands = build_operands(case, seed=session.seed, device=session.device)
-            try:
-                out = backend.apply(present(operands).tensors, case.problem)
-            except Exception as error:  # a refusal is no recording; say so and go on
-                sys.stderr.write(f"{backend.name} {case.id}: {type(error).__name__}: {str(error)[:160]}\n")
-                continue
-            assert isinstance(out, Tensor)
-            yield _recording(backend, case, operands, out, session.seed)
+            done = attempt(partial(backend.apply, present(operands).tensors, case.problem))
+            if isinstance(done.value, Tensor) and done.value.shape == (case.problem.m, case.problem.n):
+                yield _recording(backend, case, operands, done.value, session.seed)
+            else:  # a refusal is no recording; say so and go on
+                came = error_line(done.error) if done.error else "no such matrix came"
+                sys.stderr.write(f"{backend.name} {case.id}: {came}\n")
 
 
 def _recording(backend: Backend, case: Case, operands: Operands, out: Tensor, seed: int) -> Recording:

@@ -32,8 +32,9 @@ def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> 
     baseline = Baseline.read(request.baseline) if request.baseline else None
     _check_workers(workers)
     status: int = pytest.ExitCode.INTERRUPTED
-    endings, opened = Endings(), False
-    with interruptible():
+    opened = False
+    with interruptible() as heard:
+        endings = Endings(heard)
         try:
             with Progress(sys.stderr) as progress:
                 # Imports torch, which takes seconds that nobody should spend before an empty terminal.
@@ -70,6 +71,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
+    arguments += [f"--conformance-quantiser={name}" for name in request.quantisers]
+    arguments += [f"--conformance-linear={name}" for name in request.linears]
     arguments += [f"--conformance-require={name}" for name in request.require]
     arguments += [f"--conformance-case={case}" for case in request.cases]
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]

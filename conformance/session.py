@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
-from conformance.backends.registry import load_backends
+from conformance.backends.registry import check_names, load_backends
 from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
@@ -19,21 +19,27 @@ from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 from conformance.shards.share import Key, Work
+from conformance.subjects.found import load_linears, load_quantisers
 
 if TYPE_CHECKING:
     import torch
 
     from conformance.backends.protocol import Backend
+    from conformance.linears.linear import Linear
+    from conformance.quantising.quantiser import Quantiser
+    from conformance.subjects.task import Task
 
 
 @dataclass(frozen=True)
 class Session:
-    """A request with its device, platform and backends."""
+    """A request with its device, platform and everything that is judged."""
 
     request: Request
     device: torch.device
     platform: Platform
     backends: tuple[Backend, ...]
+    quantisers: tuple[Quantiser, ...] = ()
+    linears: tuple[Linear, ...] = ()
 
     @classmethod
     def open(cls, request: Request) -> Session:
@@ -41,9 +47,9 @@ class Session:
         request.check()
         device = parse_device(request.device)
         platform = probe(device)
-        session = cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
-        # Asks every backend all that it can be asked beforehand, so that a mistake in it is found now.
-        _ = session.ledger, session.assignments, [backend.describe() for backend in session.backends]
+        session = cls(request, device, platform, *_subjects(request, platform))
+        # Asks every subject all that it can be asked beforehand, so that a mistake in it is found now.
+        _ = session.ledger, session.assignments, session.tasks, [subject.describe() for subject in session.subjects]
         return session
 
     @classmethod
@@ -56,7 +62,12 @@ class Session:
         device = parse_device(request.device)
         here = probe(device)
         platform = described(on or here.spelled, torch_version or here.torch_version)
-        return cls(request, device, platform, load_backends(request.backends or default_backends(platform)))
+        return cls(request, device, platform, *_subjects(request, platform))
+
+    @property
+    def subjects(self) -> tuple[Backend | Quantiser | Linear, ...]:
+        """Everything that is judged, kernels first."""
+        return (*self.backends, *self.quantisers, *self.linears)
 
     @property
     def seed(self) -> int:
@@ -81,6 +92,25 @@ class Session:
         return tuple(everything) if self.request.cases else tuple(_without_repeats(filter(_has_sense, everything)))
 
     @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """Every planned case of every quantiser and linear; those that a subject has nothing for where one is named."""
+        from conformance.linears.task import LinearTask
+        from conformance.quantising.task import QuantTask
+
+        quantised = [
+            QuantTask.of(case, quantiser, self.platform)
+            for case in self.request.chosen_quantisations()
+            for quantiser in self.quantisers
+            if self.request.cases or quantiser.quantises(case)
+        ]
+        computed = [
+            LinearTask.of(case, linear, self.platform)
+            for case in self.request.chosen_linears()
+            for linear in self.linears
+        ]
+        return (*quantised, *computed)
+
+    @cached_property
     def drawings(self) -> tuple[Drawing, ...]:
         """Every batch of generated cases for every backend that computes here."""
         drawings = (
@@ -102,18 +132,34 @@ class Session:
         return shard.of(self._work()) if shard else self.planned
 
     @property
-    def shared_assignments(self) -> tuple[Assignment, ...]:
-        """The `assignments` that are to be run here."""
-        return tuple(piece for piece in self.assignments if piece.work.key in self.share)
+    def shared_assignments(self) -> tuple[Assignment | Task, ...]:
+        """The `assignments` and `tasks` that are to be run here."""
+        return tuple(piece for piece in self.pieces if piece.work.key in self.share)
 
     @property
     def shared_drawings(self) -> tuple[Drawing, ...]:
         """The `drawings` that are to be run here."""
         return tuple(piece for piece in self.drawings if piece.work.key in self.share)
 
+    @property
+    def pieces(self) -> tuple[Assignment | Task, ...]:
+        """Every planned case of everything that is judged."""
+        return *self.assignments, *self.tasks
+
     def _work(self) -> Iterator[Work]:
-        yield from (assignment.work for assignment in self.assignments)
+        yield from (piece.work for piece in self.pieces)
         yield from (drawing.work for drawing in self.drawings)
+
+
+Subjects = tuple["tuple[Backend, ...]", "tuple[Quantiser, ...]", "tuple[Linear, ...]"]
+
+
+def _subjects(request: Request, platform: Platform) -> Subjects:
+    """Kernels, quantisers and linears. Raises UsageError where two of them have one name."""
+    named = request.backends or (default_backends(platform) if request.judges_kernels else ())
+    found = load_backends(named), load_quantisers(request.quantisers), load_linears(request.linears)
+    check_names([subject for kind in found for subject in kind])
+    return found
 
 
 def _has_sense(assignment: Assignment) -> bool:

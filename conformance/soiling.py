@@ -11,10 +11,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Protocol
 
 import torch
-
-from cases import Problem
 
 M_PERTURB = -6
 """glibc's option to fill memory as malloc hands it out, with the complement of a byte; 0 turns it off."""
@@ -27,8 +26,24 @@ LARGE = 1 << 27
 """Bytes from which one block has to do."""
 
 
+class Resulting(Protocol):
+    """Anything of which a matrix [m, n] of ``out_dtype`` comes."""
+
+    @property
+    def m(self) -> int:
+        """Rows of the result."""
+
+    @property
+    def n(self) -> int:
+        """Columns of the result."""
+
+    @property
+    def out_dtype(self) -> torch.dtype:
+        """Dtype of the result."""
+
+
 @contextmanager
-def soiled(problem: Problem, device: torch.device) -> Iterator[None]:
+def soiled(problem: Resulting, device: torch.device) -> Iterator[None]:
     """Run the body on soiled memory.
 
     With glibc on a CPU all of it is, temporaries included. Elsewhere it is the blocks that fit the result (`soil`),
@@ -46,7 +61,7 @@ def soiled(problem: Problem, device: torch.device) -> Iterator[None]:
         perturb(M_PERTURB, 0)
 
 
-def soil(problem: Problem, device: torch.device, *, blocks: int = BLOCKS) -> None:
+def soil(problem: Resulting, device: torch.device, *, blocks: int = BLOCKS) -> None:
     """Leave NaN in ``blocks`` free blocks of the size of the result, as dtype of the result and as float32."""
     shape = max(problem.m, 1), problem.n
     blocks = blocks if 4 * shape[0] * shape[1] < LARGE else 1

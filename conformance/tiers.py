@@ -69,7 +69,7 @@ def _measure_exact(case: Case, evidence: Evidence, out: Tensor) -> Measured:
 def _unless_wrong(reason: Reason, measured: Measured, note: str = "") -> Judgement:
     if not measured.wrong:
         return Judgement("passed", measured=measured)
-    return failed(reason, _sentence(measured) + (f"; {note}" if note else ""), measured)
+    return failed(reason, sentence(measured) + (f"; {note}" if note else ""), measured)
 
 
 def _measure_bound(evidence: Evidence, claim: Claim | None, out: Tensor) -> Measured:
@@ -89,17 +89,18 @@ def _judge_bits(case: Case, evidence: Evidence, claim: Claim, out: Tensor) -> Ju
     if fit.plan is not None:
         return Judgement("passed", measured=replace(explained, wrong=0, first_wrong=()))
     if measured.wrong:
-        return failed("out-of-bound", _sentence(measured), explained)
+        return failed("out-of-bound", sentence(measured), explained)
     if claim.strength == "expected" and case.tier == "bound":
         return Judgement("passed", measured=replace(explained, arithmetic="unconfirmed"))
     said = f"{claim.arithmetic.name} explains {fit.explained} of {fit.total} elements"
     return failed("unexplained-bits", said, explained)
 
 
-def _sentence(measured: Measured) -> str:
+def sentence(measured: Measured, what: str = "elements") -> str:
+    """How many of ``what`` are wrong, and the first of them; there is one at least."""
     first = measured.first_wrong[0]
     share = measured.wrong / measured.elements
     return (
-        f"{measured.wrong} of {measured.elements} elements ({share:.1%}) are wrong, the first at "
+        f"{measured.wrong} of {measured.elements} {what} ({share:.1%}) are wrong, the first at "
         f"({first.row}, {first.column}): {float.fromhex(first.actual):.8g} for {float.fromhex(first.expected):.8g}"
     )

@@ -18,7 +18,12 @@ Reason = Literal[
     "contract-changed",  # a refusal of the class that the contract knows, in another text: rejected, not failed
     "refused-late",  # a refusal that came after work had been launched
     "later-call-changed",  # a plain call after a refused one is not answered as it was before it
+    "nothing-returned",
     "not-a-tensor",
+    "tensor-subclass",
+    "not-strided",  # a sparse, nested or otherwise packed tensor
+    "not-plain",  # a tensor that is no finished matrix: not yet negated, or without memory
+    "requires-grad",
     "wrong-shape",
     "wrong-dtype",
     "wrong-device",
@@ -29,6 +34,11 @@ Reason = Literal[
     "results-shared",  # two results lie in the same memory
     "fake-differs",  # fake operands are answered otherwise than eager ones: one refused, or a result of another form
     "surroundings-changed",  # a global flag, default or random state is not what it was
+    "not-a-pair",  # a quantiser that does not return codes and scales
+    "wrong-strides",  # scales that do not lie in memory as asked for
+    "wrong-scales",  # a scale that no legal quantiser gives
+    "wrong-codes",  # a code that no legal quantiser gives under the scale that came with it
+    "not-finite-lost",  # a NaN or an infinity that comes back as a number
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits

@@ -23,10 +23,13 @@ def _scales(amax: Tensor, dtype: torch.dtype, *, eps: float, use_ue8m0: bool) ->
 
 
 def round_up_to_power_of_two(scale: Tensor) -> Tensor:
-    """``2**ceil(log2(max(scale, 1e-10)))`` in float32, exact: the UE8M0 value set, stored as float32."""
+    """``2**ceil(log2(max(scale, 1e-10)))`` in float32, exact: the UE8M0 value set, stored as float32.
+
+    What is not finite stays as it is.
+    """
     mantissa, exponent = torch.frexp(scale.clamp(min=EPS))
     exponent = exponent - (mantissa == 0.5).to(exponent.dtype)
-    return torch.ldexp(torch.ones_like(scale), exponent)
+    return torch.where(scale.isfinite(), torch.ldexp(torch.ones_like(scale), exponent), scale)
 
 
 def _quantise(x: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cases.case import Case, parse_case
+from cases.case import Case, parse_product
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +52,7 @@ class Recording:
     @property
     def case(self) -> Case:
         """The case whose operands were multiplied."""
-        return parse_case(self.id)
+        return parse_product(self.id)
 
     def tensor(self) -> Tensor:
         """The recorded output [M, N] in its dtype, on the CPU."""

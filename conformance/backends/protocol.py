@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cases.problem import BLOCK_RECIPES, RECIPES
 from cases.scenarios import CAPABILITIES, DETERMINISM, OUT
+from conformance.backends.asking import Answer, Asked
+from conformance.backends.convention import BLOCK_SIZE, OUT_DTYPE, RECIPE, Convention, MisfitError, convention_of
+from conformance.backends.subjects import WRITE_METHOD, Function
 from conformance.errors import UsageError
+from conformance.foreign import shortly
 from conformance.probe import Platform
 from reference.arithmetic import ARITHMETICS, Arithmetic
+from reference.blocks import BLOCK
 
 if TYPE_CHECKING:
     import torch
@@ -19,8 +23,7 @@ if TYPE_CHECKING:
 
     from cases import Problem
 
-Answer = tuple[bool, str | None]
-"""Yes, or no with the reason as a sentence."""
+Product = Callable[..., object]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
@@ -49,122 +52,108 @@ class Backend:
     def __init__(self, subject: Any, *, spec: str) -> None:
         self.subject = subject
         self.spec = spec
+        self._asked = Asked(subject, spec)
         self.name = self._checked_name()
-        if not callable(getattr(subject, "apply_block_scaled_mm", None)):
-            raise UsageError(
-                f"backend {spec!r} has no method apply_block_scaled_mm: "
-                "write apply_block_scaled_mm(self, A, B, As, Bs, *, out_dtype, recipe='1x128-128x128')"
-            )
+        self.convention = self._checked_convention()
         self.arithmetic = self._declared_arithmetic()
-        self.api: str | None = getattr(subject, "api", None)
-        self.is_model = bool(getattr(subject, "is_model", False))
+        self.api: str | None = self._asked.read("api")
+        self.is_model = bool(self._asked.read("is_model"))
         self.capabilities = self._declared_capabilities()
         self.recipes = self._declared_recipes()
         self.deterministic = self.capabilities.get(DETERMINISM) is not False
 
     def _checked_name(self) -> str:
-        name = getattr(self.subject, "name", None)
+        name = self._asked.read("name")
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise UsageError(
-                f"backend {self.spec!r} needs an attribute `name` of letters, digits and . _ + -, got {name!r}"
+                f"backend {self.spec!r} needs an attribute `name` of letters, digits and . _ + -, got {shortly(name)}"
             )
         return name
 
+    def _checked_convention(self) -> Convention:
+        kernel = self._asked.read("apply_block_scaled_mm")
+        if not callable(kernel):
+            raise UsageError(f"backend {self.spec!r} has no method apply_block_scaled_mm: {WRITE_METHOD}")
+        if isinstance(self.subject, Function):
+            return self.subject.convention
+        try:
+            return convention_of(kernel, is_method=True)
+        except MisfitError as error:
+            raise UsageError(f"backend {self.spec!r}: apply_block_scaled_mm {error}; {WRITE_METHOD}") from None
+
     def _declared_arithmetic(self) -> Arithmetic | None:
-        declared = getattr(self.subject, "arithmetic", None)
+        declared = self._asked.read("arithmetic")
         if declared is None or isinstance(declared, Arithmetic):
             return declared
-        if declared in ARITHMETICS:
+        if isinstance(declared, str) and declared in ARITHMETICS:
             return ARITHMETICS[declared]
         raise UsageError(
-            f"backend {self.spec!r} declares the unknown arithmetic {declared!r}: "
+            f"backend {self.spec!r} declares the unknown arithmetic {shortly(declared)}: "
             f"choose one of {', '.join(ARITHMETICS)}"
         )
 
     def _declared_capabilities(self) -> dict[str, bool]:
-        declared = getattr(self.subject, "capabilities", {})
+        declared = self._asked.read("capabilities", {})
         said = dict(declared) if isinstance(declared, Mapping) else {None: None}
         for name, value in said.items():
             if name not in CAPABILITIES or not isinstance(value, bool):
                 raise UsageError(
-                    f"backend {self.spec!r}: `capabilities` maps names to True or False, got {declared!r}; "
+                    f"backend {self.spec!r}: `capabilities` maps names to True or False, got {shortly(declared)}; "
                     f"there are {', '.join(CAPABILITIES)}"
                 )
-        said.setdefault(OUT, bool(getattr(self.subject, "accepts_out", False)))
+        said.setdefault(OUT, bool(self._asked.read("accepts_out")))
+        if said[OUT] and not self.convention.takes_out:
+            raise UsageError(f"backend {self.spec!r} declares `out` and takes none: give its kernel an `out=None`")
         return {str(name): bool(value) for name, value in said.items()}
 
     def _declared_recipes(self) -> tuple[str, ...]:
-        declared = getattr(self.subject, "recipes", BLOCK_RECIPES)
+        declared = self._asked.read("recipes", BLOCK_RECIPES)
         said = tuple(declared) if isinstance(declared, tuple | list | set | frozenset) else ()
         if not said or any(name not in RECIPES for name in said):
-            raise UsageError(
-                f"backend {self.spec!r}: `recipes` is a tuple of one or more of {', '.join(RECIPES)}, got {declared!r}"
-            )
+            known, got = ", ".join(RECIPES), shortly(declared)
+            raise UsageError(f"backend {self.spec!r}: `recipes` is a tuple of one or more of {known}, got {got}")
         return tuple(name for name in RECIPES if name in said)
 
     def describe(self) -> dict[str, str]:
         """What the subject says of itself, as text."""
-        said = self._ask("describe")
-        if not isinstance(said, dict | None):
-            raise UsageError(f"backend {self.name!r}: describe() must return a dict of strings, got {said!r}")
-        return {str(k): str(v) for k, v in (said or {}).items()}
+        return self._asked.describe()
 
     @property
     def announces_problems(self) -> bool:
         """Whether the subject itself says which problems it implements."""
-        return getattr(self.subject, "can_implement", None) is not None
+        return self._asked.read("can_implement") is not None
 
     def is_supported(self, platform: Platform) -> Answer:
         """The subject's answer for a platform; yes unless it says otherwise."""
-        return self._answer("is_supported", platform)
+        return self._asked.answer("is_supported", platform)
 
     def can_implement(self, problem: Problem) -> Answer:
         """The subject's answer for a problem; yes unless it says otherwise."""
-        return self._answer("can_implement", problem)
+        return self._asked.answer("can_implement", problem)
 
-    def _answer(self, method: str, about: object) -> Answer:
-        answer = self._ask(method, about)
-        if answer is None and getattr(self.subject, method, None) is None:
-            return True, None
-        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
-            return answer[0], None if answer[0] else str(answer[1] or "no reason given")
-        raise UsageError(
-            f"backend {self.name!r}: {method} must return (True, None) or (False, 'reason'), got {answer!r}"
-        )
+    def product(self, problem: Problem) -> Product:
+        """The bare call for ``problem``, of A, B, As and Bs, and of `out` where there is one."""
+        kernel = self.subject.apply_block_scaled_mm
+        positional, named = self.convention.positional, self.convention.named
+        fixed = {OUT_DTYPE: problem.out_dtype, RECIPE: problem.recipe, BLOCK_SIZE: [BLOCK, BLOCK]}
 
-    def _ask(self, method: str, *about: object) -> Any:
-        """What an optional method of the subject returns, None where there is none; UsageError where it raises."""
-        ask = getattr(self.subject, method, None)
-        try:
-            return ask(*about) if ask is not None else None
-        except Exception as error:  # a user's method may raise anything
-            raise UsageError(f"backend {self.name!r}: {method} fails ({type(error).__name__}: {error})") from error
+        def product(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, **more: Tensor) -> object:
+            handed: dict[str, Any] = {"A": A, "B": B, "As": As, "Bs": Bs, **fixed}
+            chosen = {name: handed[word] for name, word in named.items()}
+            return kernel(*[handed[word] for word in positional], **chosen, **more)
+
+        return product
 
     def apply(
         self, operands: tuple[Tensor, Tensor, Tensor, Tensor], problem: Problem, *, out: Tensor | None = None
     ) -> object:
-        """Call the kernel, into ``out`` if there is one; what it returns or raises is the caller's to judge."""
-        arguments = self.arguments(problem)
-        if out is not None:
-            arguments["out"] = out
-        return self.subject.apply_block_scaled_mm(*operands, **arguments)
+        """Call the kernel, into ``out`` if there is one; what it returns or raises is the caller's to judge.
 
-    @property
-    def takes_recipe(self) -> bool:
-        """Whether the kernel is told the recipe."""
-        return _accepts(self.subject.apply_block_scaled_mm, "recipe")
+        That is a tensor that can be looked at, or an `Unusable`; or None, which with an `out` is an answer.
+        """
+        from conformance.received import received
 
-    def arguments(self, problem: Problem) -> dict[str, Any]:
-        """What the kernel takes beside the operands of ``problem``."""
-        arguments: dict[str, Any] = {"out_dtype": problem.out_dtype}
-        if self.takes_recipe:
-            arguments["recipe"] = problem.recipe
-        return arguments
-
-
-def _accepts(method: Any, name: str) -> bool:
-    try:
-        parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):
-        return True
-    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
+        if out is None:
+            return received(self.product(problem)(*operands))
+        came = self.product(problem)(*operands, out=out)
+        return None if came is None else received(came)

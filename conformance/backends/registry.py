@@ -1,55 +1,62 @@
-"""Finding backends: built in by name, anyone's by ``package.module:attribute`` or entry point."""
+"""Finding backends: built in by name, anyone's by entry point, ``package.module:attribute`` or file."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
 
-from conformance.backends.names import names, target_of
+from conformance.backends.importing import find
+from conformance.backends.names import Place, names, place_of
 from conformance.backends.protocol import Backend
+from conformance.backends.subjects import made, subject_of
 from conformance.errors import UsageError, unknown
+
+SPELLINGS = ("package.module:attribute", "path/to/kernel.py:attribute")
 
 
 def load_backend(spec: str) -> Backend:
     """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
-    target = target_of(spec)
-    if target is None:
-        raise unknown("backend", spec, [*names(), "package.module:attribute"])
-    return Backend(_instance(_resolve(target), spec), spec=spec)
+    place = place_of(spec)
+    if place is None:
+        files = [f"{spec}.py"] if spec and Path(f"{spec}.py").is_file() else []
+        raise unknown("backend", spec, [*names(), *files, *SPELLINGS])
+    found, name = find(place)
+    # An entry point has a name that somebody chose; of a file that was named alone, reports say what was found in it.
+    subject = subject_of(found, spec=spec, name=name if place.is_typed else spec)
+    return Backend(subject, spec=spec if place.attribute else f"{spec}:{name}")
+
+
+def load_object(place: Place) -> Any:
+    """What stands at ``place``, be it no backend; of a class what it makes. Raises UsageError."""
+    if not place.attribute:
+        raise UsageError(f"{place.named} names no function: write {place.spec}:NAME")
+    found, _ = find(place)
+    return made(found, place.named) if inspect.isclass(found) else found
 
 
 def load_backends(specs: tuple[str, ...]) -> tuple[Backend, ...]:
     """All of ``specs``. Raises UsageError when two of them answer to the same name."""
     backends = tuple(load_backend(spec) for spec in dict.fromkeys(specs))
-    by_name: dict[str, str] = {}
-    for backend in backends:
-        if backend.name in by_name:
-            first = by_name[backend.name]
-            raise UsageError(f"backends {first!r} and {backend.spec!r} are both named {backend.name!r}: rename one")
-        by_name[backend.name] = backend.spec
+    check_names(backends)
     return backends
 
 
-def _resolve(target: str) -> Any:
-    module_name, _, attribute = target.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # a user's module may raise anything while it is imported
-        raise UsageError(
-            f"backend {target!r}: module {module_name!r} cannot be imported ({type(error).__name__}: {error})"
-        ) from error
-    if not hasattr(module, attribute):
-        raise unknown(f"attribute of module {module_name}", attribute, [n for n in vars(module) if n[0] != "_"])
-    return getattr(module, attribute)
+class Named(Protocol):
+    """What has a name and a spec."""
+
+    name: str
+    spec: str
 
 
-def _instance(found: Any, spec: str) -> Any:
-    if not inspect.isclass(found):
-        return found
-    try:
-        return found()
-    except Exception as error:  # a user's constructor may raise anything
-        raise UsageError(
-            f"backend {spec!r}: {found.__name__}() must work without arguments ({type(error).__name__}: {error})"
-        ) from error
+def check_names(subjects: Iterable[Named]) -> None:
+    """Raise UsageError where one name is that of two subjects: a report tells them apart by it."""
+    by_name: dict[str, str] = {}
+    for one in subjects:
+        if one.name in by_name:
+            raise UsageError(
+                f"{by_name[one.name]!r} and {one.spec!r} are both named {one.name!r}: "
+                "rename one, with an attribute `name`"
+            )
+        by_name[one.name] = one.spec

@@ -14,7 +14,7 @@ from conformance.probe import Platform
 
 if TYPE_CHECKING:
     from cases import Problem
-    from conformance.backends.protocol import Answer
+    from conformance.backends.asking import Answer
 
 
 class TorchV2:

@@ -1,7 +1,8 @@
-"""Commands that try the suite itself: what it catches, what others catch, how little it sees."""
+"""Commands that try the suite itself, what it catches, what others catch, how little it sees; and that tell of it."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -70,3 +71,11 @@ def sensitivity(device: Device = None, picture: Picture = None, as_json: Json = 
         put(told, True, list)
     else:
         render(told)
+
+
+@app.command()
+def commands() -> None:
+    """Print the reference of all commands (Markdown)."""
+    from conformance.commands.page import page
+
+    sys.stdout.write(page())

@@ -19,9 +19,11 @@ from conformance.commands.options import (
     Examples,
     Json,
     Keyword,
+    Linears,
     Model,
     On,
     Profile,
+    Quantisers,
     Quarantined,
     Ranks,
     Report,
@@ -52,8 +54,13 @@ def run(
     quarantined: Quarantined = False,
     shard: ShardOf = None,
     baseline: BaselineFile = None,
+    quantiser: Quantisers = None,
+    linear: Linears = None,
 ) -> None:
-    """Judge backends. Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive."""
+    """Judge backends, quantisers and linears.
+
+    Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive.
+    """
     from conformance.request import Request
     from conformance.runner import run_suite
     from conformance.shards.share import Shard
@@ -61,6 +68,7 @@ def run(
     chosen: dict[str, Any] = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
     chosen |= {"deviations": tuple(deviations or ()), "quarantined": quarantined}
     chosen |= {"shard": Shard.parse(shard) if shard is not None else None, "baseline": baseline}
+    chosen |= {"quantisers": tuple(quantiser or ()), "linears": tuple(linear or ())}
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
     raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
 
@@ -75,13 +83,16 @@ def list_cases(
     examples: Examples = None,
     on: On = None,
     torch: Torch = None,
+    quantiser: Quantisers = None,
+    linear: Linears = None,
     as_json: Json = False,
 ) -> None:
     """Print the planned cases, one id a line; launches nothing."""
     from conformance.listing import planned
     from conformance.request import Request
 
-    request = Request(tuple(backend or ()), profile=profile, model=model, tp=tp, examples=examples)
+    asked: dict[str, Any] = {"quantisers": tuple(quantiser or ()), "linears": tuple(linear or ())}
+    request = Request(tuple(backend or ()), profile=profile, model=model, tp=tp, examples=examples, **asked)
     document = planned(request, keyword, on=on, torch_version=torch)
     put(document, as_json, lambda: [*(case["id"] for case in document["cases"]), *document["generated"]])
 

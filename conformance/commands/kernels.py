@@ -1,4 +1,4 @@
-"""Commands that ask kernels what they are: arithmetic, speed, bits."""
+"""Commands about single kernels: a file to start from, and what kernels are: arithmetic, speed, bits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,20 @@ import typer
 from conformance.commands.app import app, put
 from conformance.commands.options import Backends, Device, Json, Seed
 from conformance.conclude import INCONCLUSIVE
+
+
+@app.command("new-backend")
+def new_backend(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write, or the folder to write it to.")],
+    as_class: Annotated[
+        bool, typer.Option("--class", help="Write a class with everything that it may declare.")
+    ] = False,
+) -> None:
+    """Write a kernel to start from: right as it stands, and judged by the command that is printed."""
+    from conformance.backends.starting import next_command, start_backend
+
+    file = start_backend(path, "class" if as_class else "function")
+    sys.stdout.write(f"{file} has a kernel that is right as it stands; judge it with\n\n  {next_command(file)}\n")
 
 
 @app.command()

@@ -13,8 +13,19 @@ import typer
 Backends = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option(
-        "--backend", metavar="B", help="Backend: a built-in name, an entry point, or package.module:attribute."
+        "--backend",
+        metavar="B",
+        help="Backend: a built-in name, an entry point, package.module:attribute, or path/to/kernel.py[:attribute].",
     ),
+]
+ANYONES = "package.module:attribute, or path/to/file.py:attribute"
+Quantisers = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--quantiser", metavar="Q", help=f"Quantiser: reference-quantiser, {ANYONES}."),
+]
+Linears = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--linear", metavar="L", help=f"End-to-end linear: reference-linear, {ANYONES}."),
 ]
 Device = Annotated[Optional[str], typer.Option(metavar="D", help="torch device; default: this machine's accelerator.")]  # noqa: UP045
 Profile = Annotated[str, typer.Option(metavar="P", help="quick, standard or full.")]

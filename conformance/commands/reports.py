@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from conformance.commands.app import app, put
-from conformance.commands.options import Backends, Device, Json, Report
+from conformance.commands.options import Backends, Device, Json, Linears, Quantisers, Report
 from conformance.errors import UsageError
 
 
@@ -102,14 +102,17 @@ def explain(
         typer.Option(metavar="DIR", help="Read it from this report, and run nothing."),
     ] = None,
     script: Annotated[bool, typer.Option("--script", help="Print a script that shows it with torch alone.")] = False,
+    quantiser: Quantisers = None,
+    linear: Linears = None,
     to: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Write the script to FILE instead."),
+        typer.Option("--to", metavar="FILE", help="Write the script to FILE instead."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what was asked of a kernel, what came and what that is: right, a named fault, or unexplained."""
     from conformance.explaining.answer import answer
+    from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER
 
     if report is not None and (device is not None or seed is not None):
         raise UsageError("--device and --seed belong to a rerun: a report says where and from what it was made")
@@ -117,7 +120,8 @@ def explain(
         raise UsageError("--to says where the script goes: add --script")
     if script and as_json:
         raise UsageError("--json and --script are two answers: choose one")
-    found = answer(case, backend or [], device=device, seed=seed or 0, report=report)
+    named = {KERNEL: backend or [], QUANTISER: quantiser or [], LINEAR: linear or []}
+    found = answer(case, named, device=device, seed=seed or 0, report=report)
     if script:
         found.write_script(to)
     elif as_json:

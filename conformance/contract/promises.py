@@ -18,6 +18,10 @@ class Compute:
     via: str = ""
     may_decline: bool = False
 
+    def is_broken_by(self, error: BaseException) -> bool:
+        """Whether ``error`` is no answer."""
+        return not (self.may_decline and isinstance(error, NotImplementedError))
+
 
 @dataclass(frozen=True)
 class Refuse:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from cases import Case, Problem
+from cases import AnyCase, Problem, QuantCase
 from conformance.probe import Platform
 from conformance.versions import in_range
 
@@ -101,15 +101,16 @@ class Entry:
         since, until = (f">={self.since}" if self.since else ""), (f"<{self.until}" if self.until else "")
         return self.where.holds(machine) and in_range(torch, since) and in_range(torch, until)
 
-    def covers(self, case: Case, backend: str) -> bool:
+    def covers(self, case: AnyCase, backend: str) -> bool:
         """Whether it speaks of ``case`` on ``backend``."""
-        return backend in self.backends and _matches(case.id, self.cases) and self.strikes(case.problem)
+        speaks = backend in self.backends and _matches(case.id, self.cases)
+        return speaks and (not self.problem or (not isinstance(case, QuantCase) and self.strikes(case.problem)))
 
     def strikes(self, problem: Problem) -> bool:
         """Whether it speaks of products of this size."""
         return all(sizes.hold(getattr(problem, axis)) for axis, sizes in self.problem.items())
 
-    def demands(self, case: Case) -> bool:
+    def demands(self, case: AnyCase) -> bool:
         """Whether ``case``, which is covered, has to deviate."""
         return not _matches(case.id, self.may_pass)
 

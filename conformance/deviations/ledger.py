@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from cases import EXAMPLE, Case, Problem
+from cases import EXAMPLE, AnyCase, Problem
 from conformance.deviations.entry import Entry, Machine
 from conformance.deviations.reading import read_ledger
 from conformance.errors import UsageError
@@ -50,12 +50,12 @@ class Ledger:
                 raise UsageError(f"two deviations are called {name!r}: give every entry an id of its own")
         return cls(tuple(entry for entry in entries if entry.holds_on(machine)), quarantined)
 
-    def quarantines(self, case: Case, backend: str) -> Entry | None:
+    def quarantines(self, case: AnyCase, backend: str) -> Entry | None:
         """The entry for whose sake ``case`` is not run, or None."""
         covering = self._covering(case, backend)
         return next((entry for entry in covering if entry.quarantine and self.quarantined), None)
 
-    def settle(self, case: Case, record: CaseRecord) -> CaseRecord:
+    def settle(self, case: AnyCase, record: CaseRecord) -> CaseRecord:
         """``record``, or what it is by an entry that covers ``case``: a failure foreseen, or a pass that was not.
 
         A refusal contradicts no entry: instead of a wrong product it is right.
@@ -70,7 +70,7 @@ class Ledger:
         said = f"{broken.id} says that {broken.observed}, and it passes"
         return replace(record, verdict="stale-deviation", deviation=broken.id, detail=said)
 
-    def _covering(self, case: Case, backend: str) -> Iterable[Entry]:
+    def _covering(self, case: AnyCase, backend: str) -> Iterable[Entry]:
         return (entry for entry in self.entries if entry.covers(case, backend))
 
     def owing(self, backends: Iterable[str]) -> tuple[str, ...]:

@@ -78,6 +78,8 @@ def described(trial: Trial, found: Finding) -> dict[str, object]:
     wrong = wrong_elements(case, trial.evidence, out)
     located = _located(trial.problem, trial.evidence, out, wrong) if wrong.any() else None
     told: dict[str, object] = {} if located is None else vars(located).copy()
+    if told and bool(out.isnan().all()):
+        told["shape"] = "all-nan"
     named = _in_time(trial, out)
     return told if named is None else {**told, "fault": named.fault, "finding": named.sentence}
 

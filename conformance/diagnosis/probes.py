@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cases import Problem
 from conformance.backends.protocol import Backend
+from conformance.foreign import attempt
 from reference import ARITHMETICS, Arithmetic, emulate_block_scaled_mm
 
 SIDE = 16
@@ -107,11 +108,8 @@ def ask(backend: Backend, device: torch.device) -> list[Answer]:
 
 
 def _answer(probe: Probe, backend: Backend, device: torch.device) -> Answer:
-    try:
-        out = backend.apply(probe.operands(device), probe.problem)
-        value = float(out[0, 0])  # type: ignore[index]
-    except Exception:  # a kernel under test may raise anything
-        value = float("nan")
+    done = attempt(lambda: float(backend.apply(probe.operands(device), probe.problem)[0, 0]))  # type: ignore[index]
+    value = float("nan") if done.value is None else done.value
     fits = tuple(a.name for a in ARITHMETICS.values() if probe.expected(a) == value)
     return Answer(probe, value, fits)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cases import Case, parse_case
+from cases import AnyCase, Case, parse_case
 from conformance.contract.row import Api
 from conformance.errors import UsageError, unknown
 from conformance.probe import Platform
@@ -43,6 +43,11 @@ class Account:
         return str(specs.get(self.backend, self.backend)) if isinstance(specs, dict) else self.backend
 
     @property
+    def names(self) -> set[str]:
+        """What the backend may be asked for as."""
+        return {self.backend, self.spec, self.spec.rpartition(":")[0]}
+
+    @property
     def api(self) -> Api | None:
         """Torch's own API that the backend is, or None."""
         return APIS.get(self.backend)
@@ -54,7 +59,12 @@ class Account:
 
     @cached_property
     def case(self) -> Case | None:
-        """The case, or None where this suite does not know it: a batch that passed, or a case of another suite."""
+        """The product, or None where it is none, or unknown: a batch that passed, or a case of another suite."""
+        return self.question if isinstance(self.question, Case) else None
+
+    @cached_property
+    def question(self) -> AnyCase | None:
+        """The same, whatever kind of subject the case is for."""
         try:
             return parse_case(self.id)
         except ValueError:
@@ -75,17 +85,17 @@ class Account:
 def accounts_in(path: Path, ids: Sequence[str], backends: Sequence[str] = ()) -> list[Account]:
     """What the report ``path`` (a file or its folder) says of the cases ``ids``, on all backends or those named.
 
-    A backend is named as it was for the run or as it calls itself; a case by its id, be it that a batch of generated
-    cases failed at it. Raises UsageError for a report that cannot be read, and for an id or a backend that is not in
-    it, with the nearest one that is.
+    A backend is named as it was for the run, by its file alone, or as it calls itself; a case by its id, be it that a
+    batch of generated cases failed at it. Raises UsageError for a report that cannot be read, and for an id or a
+    backend that is not in it, with the nearest one that is.
     """
     header, lines, footer = read_report(path)
     everything = [Account(header, line, str(path), footer is not None) for line in lines]
     for name in backends:
-        if not any(name in (account.backend, account.spec) for account in everything):
+        if not any(name in account.names for account in everything):
             known = [account.backend for account in everything]
             raise unknown(f"backend of the report {str(path)!r}", name, dict.fromkeys(known))
-    chosen = [x for x in everything if not backends or {x.backend, x.spec} & set(backends)]
+    chosen = [x for x in everything if not backends or x.names & set(backends)]
     return [account for text in dict.fromkeys(ids) for account in _named(text, chosen, path)]
 
 

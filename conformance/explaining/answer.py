@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from conformance.errors import UsageError
 from conformance.explaining.account import Account, accounts_in
 from conformance.explaining.document import document
+from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER, Kind, kind_of
 
 WRONG = ("failed", "known-deviation", "stale-deviation")
 
@@ -39,6 +40,10 @@ class Answer:
         Raises UsageError where there are several, where no script can show it, and where ``to`` cannot be written.
         """
         account = self._one()
+        if account.case is None and account.question is not None:
+            raise UsageError(
+                f"a script shows a product of a kernel, and {account.id!r} is for a {kind_of(account.id).noun}"
+            )
         text, said = _from_report(account) if account.source else _from_rerun(account)
         if to is None:
             sys.stdout.write(text)
@@ -56,15 +61,16 @@ class Answer:
 
 
 def answer(
-    cases: Sequence[str], backends: Sequence[str], *, device: str | None, seed: int, report: Path | None
+    cases: Sequence[str], named: Mapping[Kind, Sequence[str]], *, device: str | None, seed: int, report: Path | None
 ) -> Answer:
-    """The accounts of ``cases``. Raises UsageError for what is not there."""
+    """The accounts of ``cases`` on what is ``named`` of each kind. Raises UsageError for what is not there."""
     if report is not None:
-        return Answer(accounts_in(report, cases, backends))
+        return Answer(accounts_in(report, cases, [name for names in named.values() for name in names]))
     from conformance.explaining.rerunning import rerun
     from conformance.request import Request
 
-    return Answer(rerun(Request(tuple(backends), device, seed=seed, cases=tuple(cases))))
+    more: dict[str, Any] = {"quantisers": tuple(named.get(QUANTISER, ())), "linears": tuple(named.get(LINEAR, ()))}
+    return Answer(rerun(Request(tuple(named.get(KERNEL, ())), device, seed=seed, cases=tuple(cases), **more)))
 
 
 def _from_report(account: Account) -> tuple[str, str]:

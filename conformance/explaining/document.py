@@ -8,8 +8,10 @@ from typing import Any
 
 from conformance.deviations.ledger import shipped
 from conformance.explaining.account import Account
+from conformance.explaining.asked import asked_of
 from conformance.explaining.owed import owed
 from conformance.explaining.question import operands, question
+from conformance.subjects.kinds import KERNEL, kind_of
 
 MACHINE = ("path", "device_name", "torch", "driver")
 
@@ -24,6 +26,8 @@ def document(account: Account) -> dict[str, Any]:
             "operands": operands(case, account.measured.get("ranges", {})),
             "owed": owed(account),
         }
+    elif account.question is not None:
+        asked = asked_of(account.question, account.line, account.header["seed"])
     return {
         **account.line,
         "case": account.id,
@@ -52,9 +56,10 @@ def known(account: Account) -> str:
 def reproduction(account: Account) -> list[str]:
     """Command lines that run the case again, and that make a script of it."""
     backend, case = shlex.quote(account.spec), shlex.quote(account.id)
+    kind = kind_of(account.id)
     seed = account.header["seed"]
     more = f" --seed {seed}" if seed else ""
-    run = f"conformance run --backend {backend} --device {shlex.quote(account.device)}{more} --case {case}"
+    run = f"conformance run {kind.option} {backend} --device {shlex.quote(account.device)}{more} --case {case}"
     source = f"--report {shlex.quote(account.source)}" if account.source else f"--device {account.device}{more}"
-    explain = f"conformance explain {case} --backend {backend} {source} --script"
-    return [run, explain]
+    explain = f"conformance explain {case} {kind.option} {backend} {source}"
+    return [run, f"{explain} --script" if kind is KERNEL else explain]

@@ -20,6 +20,7 @@ from conformance.heading import about
 from conformance.records import Line, header
 from conformance.request import Request
 from conformance.session import Session
+from conformance.subjects.task import Task
 from reference import exact_block_matmul
 from reference.formats import decode
 
@@ -31,14 +32,17 @@ def rerun(request: Request) -> list[Account]:
     """
     session = Session.open(request)
     of_run = header(about(session))
-    cases = [_of_case(assignment, session, of_run) for assignment in session.assignments]
+    cases = [
+        _of_task(piece, session, of_run) if isinstance(piece, Task) else _of_case(piece, session, of_run)
+        for piece in session.pieces
+    ]
     return cases + [_of_batch(drawing, session, of_run) for drawing in session.drawings]
 
 
 def _of_case(assignment: Assignment, session: Session, of_run: Line) -> Account:
     run = run_known(assignment, session.ledger, seed=session.seed, device=session.device)
     line = run.record.to_json()
-    measured: dict[str, Any] = {"takes_recipe": assignment.backend.takes_recipe}
+    measured: dict[str, Any] = {"convention": assignment.backend.convention}
     if run.record.input_digest:
         evidence = evidence_for(assignment.case, seed=session.seed, device=session.device)
         measured["ranges"] = ranges(evidence.operands)
@@ -46,6 +50,11 @@ def _of_case(assignment: Assignment, session: Session, of_run: Line) -> Account:
             found = diagnose(assignment, evidence, run.output, run.record.verdict)
             line |= {"finding": found.sentence, **({"fault": found.fault} if found.fault else {})}
     return Account(of_run, line, measured=measured)
+
+
+def _of_task(task: Task, session: Session, of_run: Line) -> Account:
+    run = run_known(task, session.ledger, seed=session.seed, device=session.device)
+    return Account(of_run, run.record.to_json())
 
 
 def _of_batch(drawing: Drawing, session: Session, of_run: Line) -> Account:

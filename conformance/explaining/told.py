@@ -47,6 +47,7 @@ def came(document: Document) -> Pairs:
     yield "numbers", ", ".join(_numbers(document))
     yield "worst ULP", _worst(document)
     yield "bits", _bits(document)
+    yield "as", document.get("arithmetic") if document.get("explained") is None else ""
     yield "where", document.get("where")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cases import parse_case
+from cases.case import parse_product
 from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
 from conformance.execute import run_case
@@ -40,7 +40,7 @@ def kills(
     # shows it does not depend on what this process did before.
     backends = {name: _backend(name, as_declared) for name in names}
     for text in ids:
-        case = parse_case(text)
+        case = parse_product(text)
         for name in names:
             if name in found:
                 continue

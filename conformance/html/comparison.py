@@ -17,7 +17,7 @@ from conformance.html.headline import Headline
 from conformance.html.inert import inert
 from conformance.html.looks import BROKE, CHANGES, CODES
 from conformance.html.rendering import put, render
-from conformance.html.reproduction import Reproduction
+from conformance.html.reproduction import OPTIONS, Reproduction
 from conformance.records import Line
 
 GROUPS = 100
@@ -66,6 +66,7 @@ def to_html(found: Diff, new: Side) -> str:
             "facets": {},
             "commands": again.commands,
             "specs": again.specs,
+            "options": OPTIONS,
         },
     )
 

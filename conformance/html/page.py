@@ -15,7 +15,7 @@ from conformance.html.inert import inert, member
 from conformance.html.looks import ANSWERS, RANKS, VERDICTS
 from conformance.html.paths import exercises
 from conformance.html.rendering import put, render
-from conformance.html.reproduction import Reproduction
+from conformance.html.reproduction import OPTIONS, Reproduction
 from conformance.html.shapes import rows_of, shape_in
 from conformance.records import Line, read_report
 
@@ -92,6 +92,7 @@ def to_html(header: Line, lines: Sequence[Line], footer: Line | None) -> str:
             "facets": {"check": ["column", "check"], "shape": ["row", "size"]},
             "commands": again.commands,
             "specs": again.specs,
+            "options": OPTIONS,
         },
     )
 

@@ -8,9 +8,14 @@ from functools import cached_property
 
 from conformance.html.inert import member
 from conformance.records import Line
+from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER, kind_of
 
-BACKEND, CASE = 0, 1
-"""What stands in a command for the backend and for the case."""
+BACKEND, CASE, OPTION = 0, 1, 2
+"""What stands in a command for the subject, for the case, and for the option that names such a subject."""
+
+
+OPTIONS = {kind.prefix.rstrip("/"): kind.option for kind in (KERNEL, QUANTISER, LINEAR)}
+"""By how an id begins; those of kernels begin in many ways, and have the option of the empty word."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +26,14 @@ class Reproduction:
 
     @cached_property
     def commands(self) -> list[list[str | int]]:
-        """The two lines in pieces: texts, and `BACKEND` and `CASE` where those words belong, quoted."""
+        """The two lines in pieces: texts, and `BACKEND`, `CASE` and `OPTION` where those words belong, quoted."""
         seed = self.header["seed"]
         options = f" --seed {seed}" if seed else ""
         if "--device" in member(self.header, "command", list[str]()):
             options += f" --device {shlex.quote(str(self.header.get('device', '')))}"
         return [
-            ["conformance run --backend ", BACKEND, " --case ", CASE, options],
-            ["conformance explain ", CASE, " --backend ", BACKEND, options],
+            ["conformance run ", OPTION, " ", BACKEND, " --case ", CASE, options],
+            ["conformance explain ", CASE, " ", OPTION, " ", BACKEND, options],
         ]
 
     @cached_property
@@ -44,5 +49,6 @@ class Reproduction:
     def of(self, line: Line) -> list[str]:
         """Both lines for a case."""
         backend = self.specs.get(line["backend"], shlex.quote(line["backend"]))
-        words = {BACKEND: backend, CASE: shlex.quote(member(line, "reproduce", "") or line["id"])}
+        case = shlex.quote(member(line, "reproduce", "") or line["id"])
+        words = {BACKEND: backend, CASE: case, OPTION: kind_of(line["id"]).option}
         return ["".join(words[part] if isinstance(part, int) else part for part in parts) for parts in self.commands]

@@ -7,7 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-SHAPE = re.compile(r"/m(\d{1,18})-n(\d{1,18})-k(\d{1,18})/")
+SHAPE = re.compile(r"/(?:m(\d{1,18})-)?(?:n(\d{1,18})-)?k(\d{1,18})/")
+ABSENT = -1
+"""The size of an axis that a quantiser's input does not have: activations have no N, and weights no M."""
 MOST = 24
 """Shapes that have a row of their own; where there are more, groups have."""
 NONE = "drawn shapes"
@@ -23,7 +25,7 @@ K_WORDS = ("1 K block", "K blocks in fours", "other K blocks")
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """M, N and K of a problem."""
+    """M, N and K of a problem, `ABSENT` where there is none."""
 
     m: int
     n: int
@@ -32,7 +34,8 @@ class Shape:
     @property
     def name(self) -> str:
         """As ids spell it."""
-        return f"m{self.m}-n{self.n}-k{self.k}"
+        sizes = {"m": self.m, "n": self.n, "k": self.k}
+        return "-".join(f"{axis}{size}" for axis, size in sizes.items() if size != ABSENT)
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -44,13 +47,14 @@ class Shape:
     def group(self) -> str:
         """The name of its group."""
         m, n, k = self.place
-        return f"{M_WORDS[m]} · {N_WORDS[n]} · {K_WORDS[k]}"
+        words = {M_WORDS[m]: self.m, N_WORDS[n]: self.n, K_WORDS[k]: self.k}
+        return " · ".join(word for word, size in words.items() if size != ABSENT)
 
 
 def shape_in(text: str) -> Shape | None:
     """The shape that a case id names, or None."""
     match = SHAPE.search(text)
-    return Shape(*map(int, match.groups())) if match else None
+    return Shape(*(ABSENT if size is None else int(size) for size in match.groups())) if match else None
 
 
 def rows_of(ids: Iterable[str]) -> Mapping[str, str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
 import torch
-from torch import Tensor
 
 from cases.scenarios import COMPILE
-from conformance.calling import Outcome, error_line, watch
+from conformance.backends.protocol import Product
+from conformance.calling import Outcome, watch
+from conformance.foreign import error_line
 from conformance.presentation import present
 from conformance.scenarios.called import Called
 from conformance.scenarios.contents import other
@@ -20,7 +21,6 @@ from conformance.scenarios.seen import Seen, odd, settle
 from conformance.tiers import Judgement
 from conformance.trial import Finding, Trial
 
-Product = Callable[[Tensor, Tensor, Tensor, Tensor], object]
 COMPILER = "inductor"
 WRAPPERS = ("torch._dynamo", "torch._inductor", "torch._functorch")
 """Where the exceptions come from that wrap another one."""
@@ -37,20 +37,12 @@ def compiled(trial: Trial, *, mode: str | None = None) -> Finding:
     if first.judgement.verdict == "failed":
         return Finding.of(first.judgement, first.outcome)
     with fresh_compiler():
-        product = torch.compile(_closure(trial), dynamic=False, backend=COMPILER, mode=mode)
+        product = torch.compile(
+            trial.assignment.backend.product(trial.problem), dynamic=False, backend=COMPILER, mode=mode
+        )
         outcome = _call(trial, product)
         judgement = _refusal(first, outcome) or _compare(first, outcome, product)
     return Finding.of(judgement, first.outcome)
-
-
-def _closure(trial: Trial) -> Product:
-    backend = trial.assignment.backend
-    kernel, arguments = backend.subject.apply_block_scaled_mm, backend.arguments(trial.problem)
-
-    def product(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor) -> object:
-        return kernel(A, B, As, Bs, **arguments)
-
-    return product
 
 
 def _call(trial: Trial, product: Product) -> Outcome:

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from cases import Problem
 from cases.scenarios import COMPILE
 from conformance.backends.protocol import Backend
-from conformance.calling import error_line
+from conformance.foreign import attempt, error_line
 from conformance.presentation import present
 from conformance.scenarios.seen import form
 from conformance.tiers import Judgement, failed
@@ -48,6 +48,9 @@ class Answer:
         if not isinstance(came, Tensor):
             said = f"gives a {type(came).__name__}, not a tensor"
             return cls((type(came),), said, said)
+        if came.layout != torch.strided:
+            said = f"gives a tensor of layout {came.layout}"
+            return cls((came.layout,), said, said)
         brief = f"gives {list(came.shape)} {str(came.dtype).removeprefix('torch.')}"
         return cls(_form(came), brief, f"{brief}, strides {tuple(came.stride())}, on {came.device}")
 
@@ -69,10 +72,8 @@ def believed(backend: Backend, tensors: Sequence[Tensor], problem: Problem) -> A
     with _faking():
         # New ones and no conversions: the mode never sees a tensor of ours.
         a, b, sa, sb = (torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors)
-        try:
-            return Answer.of(backend.apply((a, b, sa, sb), problem))
-        except Exception as error:  # a kernel under test may raise anything
-            return Answer.of(error)
+        done = attempt(lambda: backend.product(problem)(a, b, sa, sb))
+        return Answer.of(done.value if done.error is None else done.error)
 
 
 def _compare(backend: Backend, judgement: Judgement, eager: Answer, fake: Answer) -> Judgement:

@@ -32,9 +32,10 @@ class Captured:
 
     def replay(self) -> object:
         """The first result; before, all of them are NaN, so that what is not written shows."""
-        for result in self.results:
-            if isinstance(result, Tensor):
-                result.fill_(torch.nan)
+        with torch.inference_mode():  # what a kernel made in this mode can be written to in no other
+            for result in self.results:
+                if isinstance(result, Tensor):
+                    result.fill_(torch.nan)
         self.graph.replay()
         return self.results[0]
 

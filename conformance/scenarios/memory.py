@@ -14,7 +14,7 @@ from conformance.presentation import Presented, present
 from conformance.scenarios.called import Called
 from conformance.scenarios.contents import edited, negated, other, overwrite, rescaled
 from conformance.scenarios.repeating import call_count
-from conformance.scenarios.seen import Seen, odd, owes_bits, settle
+from conformance.scenarios.seen import Seen, form, odd, owes_bits, settle
 from conformance.tiers import Judgement, failed
 from conformance.trial import Trial
 from reference.splitk import same_bits
@@ -88,7 +88,7 @@ def kept_results(first: Called) -> Judgement:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A call whose result is kept as it came, and a copy of what it was."""
+    """A call whose result is kept as it came, and a copy of what it was where it has the form of a result."""
 
     base: Called
     outcome: Outcome
@@ -97,8 +97,10 @@ class _Kept:
     @classmethod
     def of(cls, base: Called) -> _Kept:
         outcome = base.trial.call()
-        came = outcome.returned
-        return cls(base, outcome, came.detach().clone() if isinstance(came, Tensor) else None)
+        came, like = outcome.returned, base.output
+        if isinstance(came, Tensor) and like is not None and form(came) == form(like):
+            return cls(base, outcome, came.detach().clone())
+        return cls(base, outcome, None)
 
     @property
     def extent(self) -> tuple[int, int]:

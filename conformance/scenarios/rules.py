@@ -10,7 +10,8 @@ from torch import Tensor
 
 from conformance.backends.raw import RawCall, raw_call
 from conformance.bands import octets
-from conformance.calling import Outcome, error_line, first_line, share_memory, watch
+from conformance.calling import Outcome, share_memory, watch
+from conformance.foreign import error_line, first_line
 from conformance.judge import judge
 from conformance.presentation import present
 from conformance.scenarios.promptness import occupy_gpu, waits_for_nothing

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
 from cases import Case
 from cases.problem import BLOCK_RECIPES, OUT_DTYPES
-from conformance.backends.names import target_of
+from conformance.backends.convention import BLOCK_SIZE, OPERANDS, OUT_DTYPE, RECIPE, Convention
+from conformance.backends.names import place_of
 from conformance.contract.row import Api
 from conformance.errors import UsageError
 from conformance.explaining.account import Account
 from conformance.explaining.question import layout_of
 
+PIECE = 80
+"""Characters of a path on one line."""
+KERNEL = "apply_block_scaled_mm"
 PLACE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 V2_KINDS = {"1x128": "BlockWise1x128", "128x128": "BlockWise128x128"}
 SPOILED: Mapping[Api, str] = {
@@ -110,20 +114,35 @@ def _out(case: Case) -> str:
 
 
 def _kernel(case: Case, account: Account) -> Call:
-    target = target_of(account.spec) or ""
-    module, _, attribute = target.partition(":")
-    if not PLACE.fullmatch(target) or any(map(iskeyword, (*module.split("."), attribute))):
+    place = place_of(account.spec)
+    if place is None or not _is_name(f"{place.module or 'file'}:{place.attribute}"):
         raise UsageError(
             f"a script has to import the backend {account.backend!r}, and the report does not say where it is: "
             "run the case again with --backend package.module:attribute"
         )
-    recipe = f', recipe="{case.problem.recipe}"' if _tells_recipe(case, account) else ""
-    out = ", out=out" if layout_of(case).out else ""
-    call = f"kernel.apply_block_scaled_mm(A, B, As, Bs, out_dtype={_out(case)}{recipe}{out})"
-    made = "kernel = Kernel() if isinstance(Kernel, type) else Kernel"
-    return Call(target, call, (f"from {module} import {attribute} as Kernel",), (made,))
+    made = f'kernel = getattr(made := Kernel() if isinstance(Kernel, type) else Kernel, "{KERNEL}", made)'
+    call = f"kernel({_arguments(case, account)}{', out=out' if layout_of(case).out else ''})"
+    if place.file is None:
+        return Call(account.spec, call, (f"from {place.module} import {place.attribute} as Kernel",), (made,))
+    loaded = ("sys.path.append(path.rpartition('/')[0])", f'Kernel = runpy.run_path(path)["{place.attribute}"]')
+    return Call(account.spec, call, ("import runpy",), (*_spelled(str(place.file)), *loaded, made))
 
 
-def _tells_recipe(case: Case, account: Account) -> bool:
-    """Whether the recipe is handed over: a rerun knows if the kernel takes it, and by default it is the first one."""
-    return bool(account.measured.get("takes_recipe", case.problem.recipe != BLOCK_RECIPES[0]))
+def _spelled(path: str) -> Iterator[str]:
+    """A path as literals, however long it is: it comes from a report, and is data in a script."""
+    for start in range(0, len(path), PIECE):
+        yield f"path {'+=' if start else '='} {path[start : start + PIECE]!r}"
+
+
+def _is_name(target: str) -> bool:
+    """Whether ``module:attribute`` can stand in a script: it comes from a report, and nothing else may get into one."""
+    return PLACE.fullmatch(target) is not None and not any(map(iskeyword, re.split("[.:]", target)))
+
+
+def _arguments(case: Case, account: Account) -> str:
+    """How the kernel is called: a rerun knows, and else it is told the recipe where that is not the default one."""
+    told = (OUT_DTYPE,) if case.problem.recipe == BLOCK_RECIPES[0] else (OUT_DTYPE, RECIPE)
+    known: Convention | None = account.measured.get("convention")
+    words = {OUT_DTYPE: _out(case), RECIPE: f'"{case.problem.recipe}"', BLOCK_SIZE: "[128, 128]"}
+    words |= {name: name for name in OPERANDS}
+    return (known or Convention(OPERANDS, {word: word for word in told})).spelled(words)

@@ -11,7 +11,16 @@ from conformance.explaining.account import Account
 from conformance.scripting.spoils import WITHOUT_VALUES
 
 VALUES = ("", "wrong-values", "out-of-bound")
-FORM = ("wrong-shape", "wrong-dtype", "wrong-device", "not-a-tensor")
+FORM = (
+    "wrong-shape",
+    "wrong-dtype",
+    "wrong-device",
+    "nothing-returned",
+    "not-a-tensor",
+    "tensor-subclass",
+    "not-strided",
+    "requires-grad",
+)
 REFUSAL = ("accepted", "wrong-refusal", "contract-changed")
 OF_STATES: Mapping[tuple[str, str], str] = {
     ("fake", "fake-differs"): "fake",
@@ -26,6 +35,7 @@ CANNOT: Mapping[str, str] = {
     "refused-late": "when a refusal comes is seen on a busy device alone",
     "later-call-changed": "what a refused call changes for the next one takes more calls",
     "elements-shared": "elements that share memory are seen in the strides of the result, and are not wrong in value",
+    "not-plain": "a tensor that is no finished matrix prints as others do",
     "surroundings-changed": "everything around a call takes more to watch",
 }
 JUDGED = ("passed", "rejected", "failed", "known-deviation", "stale-deviation")
@@ -54,7 +64,12 @@ def _of_refusal(account: Account) -> str:
 
 def _is_of_plain_call(account: Account) -> bool:
     """Whether the plain call was wrong already: what is said of any other begins with which one it is."""
-    return re.match(r"\d+ of \d+ elements|the result (has|is) ", str(account.line.get("detail", ""))) is not None
+    return (
+        re.match(
+            r"\d+ of \d+ elements|the result (has|is) |(a|nothing) [^:]*came\b", str(account.line.get("detail", ""))
+        )
+        is not None
+    )
 
 
 def _of_calls(account: Account, case: Case, reason: str) -> str:

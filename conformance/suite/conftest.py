@@ -12,10 +12,12 @@ from conformance.assignment import Assignment
 from conformance.contract import Compute, RightOrRefused
 from conformance.execute import run_known
 from conformance.generated import Drawing, run_batch
+from conformance.planned import PlannedCase
 from conformance.plugin import RECORD, session_of
+from conformance.subjects.task import Task
 from conformance.verdict import CaseRecord
 
-PLANNED = {"assignment": Assignment, "drawing": Drawing}
+PLANNED = {"assignment": PlannedCase, "drawing": Drawing}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -40,7 +42,7 @@ def _is_placeholder(item: pytest.Item) -> bool:
     return any(not isinstance(value, PLANNED.get(name, object)) for name, value in (parameters or {}).items())
 
 
-def _item(assignment: Assignment) -> pytest.param:  # type: ignore[valid-type]
+def _item(assignment: PlannedCase) -> pytest.param:  # type: ignore[valid-type]
     return pytest.param(assignment, id=f"{assignment.backend.name}/{assignment.case.id}", marks=_marks(assignment))
 
 
@@ -52,18 +54,18 @@ def _batch(drawing: Drawing) -> pytest.param:  # type: ignore[valid-type]
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let -k find a case by the section of the plan that it belongs to."""
     assignment = getattr(item, "callspec", None) and item.callspec.params.get("assignment")  # type: ignore[attr-defined]
-    if isinstance(assignment, Assignment):
+    if isinstance(assignment, PlannedCase):
         item.extra_keyword_matches.add(section_of(assignment.case))
 
 
-def _marks(assignment: Assignment) -> Sequence[pytest.MarkDecorator]:
+def _marks(assignment: PlannedCase) -> Sequence[pytest.MarkDecorator]:
     products = isinstance(assignment.promise, Compute | RightOrRefused)
     names = (assignment.platform.path, "numerics" if products else "contract", *assignment.case.marks)
     return [getattr(pytest.mark, name) for name in names]
 
 
 @pytest.fixture
-def record(assignment: Assignment, request: pytest.FixtureRequest) -> CaseRecord:
+def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
     record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record

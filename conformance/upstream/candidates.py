@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cases import Problem
-from conformance.backends.protocol import Answer
+from conformance.backends.asking import Answer
 from conformance.backends.torch_v1 import TorchV1
 from conformance.errors import unknown
 from conformance.probe import PATHS, Platform

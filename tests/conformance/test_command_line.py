@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import cases
+from conformance.backends.names import BUILT_IN
 from conformance.cli import main
 
 HERE = Path(__file__).parent.parent
@@ -61,7 +62,7 @@ def test_run_prints_a_table_and_keeps_records(tmp_path: Path) -> None:
         (("run", "--backend", "kernels:VagueSupport"), "is_supported must return (True, None) or (False, 'reason')"),
         (("run", "--backend", "kernels:RaisingSupport"), "can_implement fails (KeyError: 'tile')"),
         (("run", "--backend", "kernels:WordyDescription"), "describe() must return a dict of strings, got 'a kernel'"),
-        (("run", "--backend", "kernels:not_a_backend"), "needs an attribute `name`"),
+        (("run", "--backend", "kernels:not_a_backend"), "is 'int' 3, and no kernel: write f(A, B, As, Bs, out_dtype)"),
         (("run", "--backend", "native", "--backend", "conformance.backends.models:Native"), "both named 'native'"),
         (("run", "--profile", "standart"), "did you mean 'standard'?"),
         (("run", "--device", "cdua"), "unknown device 'cdua'"),
@@ -202,7 +203,7 @@ def test_doctor_json_names_every_path_and_reason(tmp_path: Path) -> None:
     assert set(document["paths"]) == {"sm90", "non_sm90", "rocm", "xpu", "mps", "cpu"}
     assert document["paths"]["cpu"]["available"] is True
     assert all(path["reason"] for path in document["paths"].values())
-    assert set(document["backends"]) == {"torch-v1", "torch-v2", "emulated-sm90", "native"}
+    assert set(document["backends"]) == set(BUILT_IN)
 
 
 def test_doctor_foresees_a_product_on_another_machine(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from report_lines import line, write
 
 from conformance.conclude import conclusion_of
-from conformance.endings import Endings
+from conformance.endings import Endings, interruptible
 from conformance.progress import Progress
 from conformance.records import ReportLostError, ReportWriter, read_report
 from conformance.request import Request
@@ -44,6 +44,8 @@ def start(folder: Path, *arguments: str, entry: str = ENTRY, limit: int = 0) -> 
     command = [sys.executable, "-c", code, "run", *arguments, *cases, "--device", "cpu", "--report", str(folder)]
 
     def cut() -> None:
+        # What a shell starts in the background ignores it, and so would all that is started from there.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
@@ -101,6 +103,40 @@ def test_ctrl_c_closes_the_books(tmp_path: Path, started: list[subprocess.Popen[
     assert sorted(line["id"] for line in lines) == sorted(CASES)
     assert {"passed", "not-run"} == {*verdicts(tmp_path)}
     assert conclusion_of(header, lines, footer).sentence in out
+
+
+class Finalised:
+    """Gets a signal where nothing that is raised goes anywhere."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+
+def test_a_signal_that_got_lost_ends_the_session_at_the_next_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interruptible() as heard:
+            Endings(heard).pytest_runtest_logstart()
+            Finalised()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    with pytest.raises(KeyboardInterrupt):
+        Endings(heard).pytest_runtest_logstart()
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible() as heard:
+            os.kill(os.getpid(), signal.SIGHUP)
+            time.sleep(0.01)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert heard == []
 
 
 def test_a_worker_that_dies_is_named_and_a_terminated_run_closes_the_books(

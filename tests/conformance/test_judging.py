@@ -58,7 +58,7 @@ def test_a_truncating_store_fails_in_bfloat16_alone() -> None:
     ("kernel", "reason"),
     [
         (kernels.Raises, "raised"),
-        (kernels.ReturnsNothing, "not-a-tensor"),
+        (kernels.ReturnsNothing, "nothing-returned"),
         (kernels.WrongShape, "wrong-shape"),
         (kernels.WrongDtype, "wrong-dtype"),
         (kernels.NotANumber, "wrong-values"),

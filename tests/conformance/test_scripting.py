@@ -81,7 +81,7 @@ def rerun_one(case: str, backend: str) -> Account:
     session = Session.open(Request((backend,), "cpu", cases=(case,)))
     (assignment,) = session.assignments
     line = run_case(assignment, seed=0, device=session.device).to_json()
-    return Account(header(about(session)), line, measured={"takes_recipe": assignment.backend.takes_recipe})
+    return Account(header(about(session)), line, measured={"convention": assignment.backend.convention})
 
 
 def script_and_verdict(case: str, backend: str) -> tuple[int, str]:

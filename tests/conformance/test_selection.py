@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from cases import Problem
-from conformance.backends.protocol import Answer
+from conformance.backends.asking import Answer
 from conformance.backends.torch_v1 import TorchV1
 from conformance.errors import UsageError
 from conformance.probe import Platform

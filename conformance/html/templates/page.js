@@ -88,7 +88,7 @@
   const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
   function commands(index) {
     const backend = at("backend", index);
-    const names = [data.specs[backend] ?? quoted(backend), quoted(at("reproduce", index) || idOf(index))];
+    const names = [data.specs[backend] ?? quoted(backend), quoted(at("reproduce", index) || idOf(index)), data.options[idOf(index).split("/")[0]] ?? data.options[""]];
     return data.commands.map((parts) => parts.map((part) => (typeof part === "number" ? names[part] : part)).join(""));
   }
   const line = (text) =>

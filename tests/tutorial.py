@@ -1,0 +1,65 @@
+"""A document played through: its files are written, its commands typed, and what they print stands under them.
+
+A block of ``python NAME`` is the file NAME. A block of ``console`` has commands behind ``$``, each with what it prints
+to stdout. ``python tests/tutorial.py DOCUMENT`` plays a document in an empty folder and puts in what was printed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(?P<kind>python|console)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that the document types, what stands under it, and what it prints when it is typed."""
+
+    command: str
+    told: str
+    printed: str
+
+
+def play(document: str, folder: Path) -> Iterator[tuple[re.Match[str], list[Step]]]:
+    """Play ``document`` in ``folder``: each block of commands, and its steps."""
+    for block in BLOCK.finditer(document):
+        if block["kind"] == "python":
+            assert block["name"], "a block of Python is a file, and needs its name"
+            (folder / block["name"]).write_text(block["text"], encoding="utf-8")
+        else:
+            yield block, [Step(command, told, typed(command, folder)) for command, told in commands_in(block["text"])]
+
+
+def commands_in(text: str) -> Iterator[tuple[str, str]]:
+    """Each command of a block, and what stands under it."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, told = part.partition("\n")
+        yield command, told
+
+
+def typed(command: str, folder: Path) -> str:
+    """What a shell in ``folder`` prints to stdout for ``command``."""
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=300)
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def retold(document: str, folder: Path) -> str:
+    """``document`` with what its commands print now."""
+    pieces, end = [], 0
+    for block, steps in play(document, folder):
+        told = "".join(f"$ {step.command}\n{step.printed}" for step in steps)
+        pieces += [document[end : block.start("text")], told]
+        end = block.end("text")
+    return "".join([*pieces, document[end:]])
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as empty:
+        path.write_text(retold(path.read_text(encoding="utf-8"), Path(empty)), encoding="utf-8")
