@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+from conformance.siblings import hidden_by_ours
 
 PACKAGE = Path(__file__).resolve().parent
 MODULE = PACKAGE / "suite" / "test_products.py"
@@ -25,6 +28,17 @@ class SuiteModule(pytest.Module):
     def funcnamefilter(self, name: str) -> bool:
         """Whether ``name`` is that of a test."""
         return name.startswith("test_")
+
+
+class HiddenModule(pytest.File):
+    """A test module of a project's own package that cannot be imported beside the suite, since ours has its name."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Raise the sentence."""
+        raise self.CollectError(
+            f"{self.path.name} is in a package named {hidden_by_ours(self.path)!r}, as one of the suite's is: "
+            "run the suite in a session of its own"
+        )
 
 
 def located(argument: str, *, modules: bool) -> str:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.collecting import MODULE, SuiteModule, is_ours, located
+from conformance.collecting import MODULE, HiddenModule, SuiteModule, is_ours, located
 from conformance.errors import UsageError
 from conformance.processors import share_among, wait_politely
+from conformance.siblings import hidden_by_ours
 
 if TYPE_CHECKING:
     from conformance.reporting import Reporter
@@ -162,7 +163,7 @@ def pytest_collect_file(
     """Collect the suite's module, and no other of this package, whatever a project calls its own test files."""
     found = yield
     if not is_ours(file_path):
-        return found
+        return [HiddenModule.from_parent(parent, path=file_path)] if found and hidden_by_ours(file_path) else found
     return [SuiteModule.under(parent)] if file_path == MODULE else []
 
 
