@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -60,8 +61,8 @@ def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> 
 
 
 def _check_workers(workers: str | None) -> None:
-    if workers not in (None, "auto", "logical") and not (workers or "").isdigit():
-        raise UsageError(f"-n takes a number of worker processes or auto, got {workers!r}")
+    if workers not in (None, "auto", "logical") and not re.fullmatch("[0-9]{1,3}", workers or ""):
+        raise UsageError(f"-n takes a number of worker processes below 1000, or auto, got {workers!r}")
 
 
 def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None) -> list[str]:

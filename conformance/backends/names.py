@@ -62,7 +62,7 @@ def place_of(spec: str, noun: str = "backend") -> Place | None:
     if not (colon and is_dotted(attribute)):
         before, attribute = spec, ""
     if before.endswith(".py") or before.startswith("~") or "/" in before or os.sep in before:
-        return Place(spec, noun, attribute, file=Path(before).expanduser(), is_typed=True)
+        return Place(spec, noun, attribute, file=Path(os.path.expanduser(before)), is_typed=True)
     return Place(spec, noun, attribute, before, is_typed=True) if colon and before and attribute else None
 
 

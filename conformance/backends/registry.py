@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os.path
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.backends.importing import find
@@ -20,7 +20,7 @@ def load_backend(spec: str) -> Backend:
     """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
     place = place_of(spec)
     if place is None:
-        files = [f"{spec}.py"] if spec and Path(f"{spec}.py").is_file() else []
+        files = [f"{spec}.py"] if spec and os.path.isfile(f"{spec}.py") else []
         raise unknown("backend", spec, [*names(), *files, *SPELLINGS])
     found, name = find(place)
     # An entry point has a name that somebody chose; of a file that was named alone, reports say what was found in it.
