@@ -7,12 +7,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 from surface import Judge, changes, is_one_sentence, tree
 
-from conformance.cli import main
+from conformance.cli import app, main
 
 WITHOUT_A_CASE = 5
 """What pytest ends with where nothing was selected."""
+
+
+@pytest.fixture(scope="session")
+def commands() -> object:
+    """All commands, built once: that takes longer than most of what is asked here."""
+    return typer.main.get_command(app)
 
 
 @pytest.fixture
@@ -24,12 +31,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def answered(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Judge:
+def answered(
+    place: Path, commands: object, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Judge:
     """The exit code of a command; fails where a wrong call ends otherwise than in one sentence, or leaves something.
 
     What `run` is asked for is checked as ever, and then nothing is run: exit code 4 says that it would have been. What
     a right call ``writes`` starts with that.
     """
+    monkeypatch.setattr("conformance.cli.app", commands)
     monkeypatch.setattr("conformance.runner.pytest.main", lambda *given, **more: WITHOUT_A_CASE)
 
     def call(*arguments: str | os.PathLike[str], writes: str | None = None) -> int:

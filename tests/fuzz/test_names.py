@@ -42,7 +42,7 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     (*RUN, "--deviations"): NO_FILES,
     ("run", *HERE, "--model"): NO_FILES,
     (*RUN, "--model"): ("good/report.jsonl",),
-    ("run", *HERE, "--report"): ("good/report.jsonl", "good/report.jsonl/x", "/proc/no", "loop", "/dev/null", LONG),
+    (*RUN, "--report"): ("good/report.jsonl", "good/report.jsonl/x", "/proc/no", "loop", "/dev/null", LONG),
     ("list", "--profile", "quick", "-k"): ("(((", "not", "a b", "1 (2)", "not " * 999, "(" * 300, "\udcff (", "%s"),
     ("list", "--backend", "native", "--on"): ("cuda", "cdua/sm90", "/", "/sm90", *TEXTS[1:]),
     ("list", "--backend", "native", "--torch"): ("x", "2.x", ">=2", "2..1", *TEXTS[1:14]),
