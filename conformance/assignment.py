@@ -8,7 +8,9 @@ from cases import Case
 from cases.recordings import recorded_libraries
 from conformance.backends.padding import cublas_version
 from conformance.backends.protocol import Backend
-from conformance.contract import Absent, Compute, Promise, Refuse, RightOrRefused, promise_of
+from conformance.capabilities.asking import declined_problem, declined_scenario
+from conformance.capabilities.table import ZERO_SIZES
+from conformance.contract import Absent, Compute, Declined, Promise, Refuse, RightOrRefused, promise_of
 from conformance.contract.rules import promise_of_rule
 from conformance.planned import PlannedCase
 from conformance.probe import Platform
@@ -68,9 +70,16 @@ class Assignment(PlannedCase):
     def is_of_interest(self) -> bool:
         """Whether a product that comes shows that the kernel computes with the scales asked for.
 
-        A call that is taken for another recipe does not, nor one in which something is spoiled: K = 0 gives zeros.
+        A call that is taken for another recipe does not, nor one in which something is spoiled: K = 0 gives zeros. What
+        a kernel says that it does not have is no part of what it computes.
         """
-        return not self.is_detour and self.case.scenario.kind != "rule"
+        return not self.is_detour and self.case.scenario.kind != "rule" and not self.declined
+
+    @property
+    def declined(self) -> Declined | None:
+        """What the kernel says against it, be it asked for it all the same."""
+        promise = self.promise
+        return promise if isinstance(promise, Declined) else getattr(promise, "declined", None)
 
     @property
     def repeats_bits(self) -> bool:
@@ -83,8 +92,9 @@ class Assignment(PlannedCase):
         return self.backend.deterministic and not shared
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
-        """The record of ``judgement``, with the recipe of the product."""
-        return super().record(judgement, recipe=self.case.problem.recipe, **more)
+        """The record of ``judgement``, with the recipe of the product and what the kernel has declined beforehand."""
+        declined = " ".join(self.declined.by) if self.declined else ""
+        return super().record(judgement, recipe=self.case.problem.recipe, declined=declined, **more)
 
 
 def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -93,13 +103,19 @@ def _promise(case: Case, backend: Backend, platform: Platform) -> Promise:
     if case.problem.recipe not in backend.recipes:
         return Absent(f"{backend.name}: {case.problem.recipe} is none of its recipes, {', '.join(backend.recipes)}.")
     # Torch's own APIs are held to the contract, whatever they say of the platform; of others that is the first word.
-    answers = ([] if backend.api else [backend.is_supported(platform)]) + [backend.can_implement(case.problem)]
-    declined = next((reason for does, reason in answers if not does), None)
+    supported, reason = (True, None) if backend.api else backend.is_supported(platform)
+    # Asked in any case, so that a mistake in the answer is found on every machine.
+    declined = declined_problem(case.problem, backend)
+    if not supported:
+        return Absent(f"{backend.name}: {reason}")
     if declined is not None:
-        return Absent(f"{backend.name}: {declined}")
-    if backend.api:
-        return _in_scenario(promise_of(backend.api, platform, case.problem), case, backend, platform)
-    return _in_scenario(Compute(may_decline=not backend.announces_problems), case, backend, platform)
+        return declined
+    plain = (
+        promise_of(backend.api, platform, case.problem)
+        if backend.api
+        else Compute(may_decline=not backend.announces_problems)
+    )
+    return _in_scenario(plain, case, backend, platform)
 
 
 def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -112,12 +128,14 @@ def _in_scenario(plain: Promise, case: Case, backend: Backend, platform: Platfor
         return RightOrRefused() if problem.m == 0 and isinstance(plain, Refuse) else plain
     if scenario.needs_gpu and platform.kind == "cpu":
         return Absent(f"{scenario.prefix} needs a GPU, and the device is a CPU")
-    declared = backend.capabilities.get(scenario.capability)
-    if declared is False:
-        return _disclaimed(case, backend)
-    undeclared = scenario.capability and declared is None and not scenario.beside_plain
-    unannounced = not problem.is_aligned and not (backend.announces_problems and not backend.api)
-    return RightOrRefused(plain.via) if undeclared or unannounced or problem.m == 0 else plain
+    declined = declined_scenario(scenario, backend)
+    if declined is not None:
+        return declined
+    undeclared = scenario.capability and backend.capabilities.get(scenario.capability) is None
+    unannounced = not problem.is_aligned and (bool(backend.api) or not backend.announces(problem))
+    empty = problem.m == 0 and not backend.capabilities.get(ZERO_SIZES)
+    open_question = (undeclared and not scenario.beside_plain) or unannounced or empty
+    return RightOrRefused(plain.via) if open_question else plain
 
 
 def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
@@ -129,10 +147,7 @@ def _of_rule(case: Case, backend: Backend, platform: Platform) -> Promise:
 
 def _of_malformed(plain: Promise, case: Case, backend: Backend) -> Promise:
     """What malformed operands are owed: any refusal, or the one sense that they have."""
-    if backend.capabilities.get(case.scenario.capability) is False:
-        return _disclaimed(case, backend)
+    declined = declined_scenario(case.scenario, backend)
+    if declined is not None:
+        return declined
     return Refuse() if case.scenario.meaningless or isinstance(plain, Refuse) else RightOrRefused()
-
-
-def _disclaimed(case: Case, backend: Backend) -> Absent:
-    return Absent(f"{backend.name} declares no {case.scenario.capability.replace('_', ' ')}")

@@ -41,11 +41,20 @@ class HiddenModule(pytest.File):
         )
 
 
-def located(argument: str, *, modules: bool) -> str:
-    """A command line ``argument`` by the path of what it names in this package, or as it is if that lies elsewhere.
+def located(config: pytest.Config) -> list[str]:
+    """What the command line names, by its path where that is in this package, and else as it stands.
 
-    With ``modules`` (``--pyargs``) it may be a dotted name. A node id is taken as pytest shows it, too.
+    With ``--pyargs`` a dotted name is taken, too, and always a node id as pytest shows it.
     """
+    return [_located(argument, config.option.pyargs) for argument in config.args]
+
+
+def names_us(config: pytest.Config) -> bool:
+    """Whether the command line names something in this package."""
+    return any(is_ours(Path(argument.split("::")[0])) for argument in located(config))
+
+
+def _located(argument: str, modules: bool) -> str:
     name, separator, rest = argument.partition("::")
     place = _place_of(name, modules)
     if place is None:

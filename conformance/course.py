@@ -28,7 +28,7 @@ class Course:
         self._weight = sum(self._open.values())
         self._open_weight = self._weight
         self.total = len(self._open)
-        self.counts: Counter[str] = Counter()
+        self._verdicts: dict[Key, str] = {}
         self.at_work = ""
 
     @property
@@ -37,9 +37,9 @@ class Course:
         return self.total - len(self._open)
 
     def judged(self, key: Key, verdict: str) -> None:
-        """Count the ``verdict`` on the case ``key``."""
+        """Count the ``verdict`` on the case ``key``, in the place of an earlier one."""
         self._open_weight -= self._open.pop(key, 0.0)
-        self.counts[verdict] += 1
+        self._verdicts[key] = verdict
 
     def left(self, now: float) -> float | None:
         """Seconds until the end, by the rate so far; None while that would be a guess."""
@@ -51,9 +51,10 @@ class Course:
     def pieces(self, now: float, elapsed: float) -> Iterator[Piece]:
         """The line that says so, at the time ``now`` and ``elapsed`` seconds after the command began."""
         yield Piece(f"{self.done}/{self.total}", 0)
+        counts = Counter(self._verdicts.values())
         for verdict, head in HEADS.items():
-            if self.counts[verdict]:
-                yield Piece(f"{self.counts[verdict]} {head}", RANKS.get(verdict, 1), STYLES.get(verdict, ""))
+            if counts[verdict]:
+                yield Piece(f"{counts[verdict]} {head}", RANKS.get(verdict, 1), STYLES.get(verdict, ""))
         yield Piece(self.at_work if self._open else "", 5)
         yield Piece(clock(elapsed), 3)
         left = self.left(now)

@@ -1,4 +1,4 @@
-"""How a run ends before its time: by a signal, or by a fault of the harness. Each is a sentence and an exit code."""
+"""How a run ends before its time: by a person, or by a fault of the harness. Each is a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,14 @@ def say(sentence: str) -> None:
         sys.stderr.flush()
 
 
+class RunEndedError(Exception):
+    """The session cannot go on: the message is the sentence that says why."""
+
+
 def what_broke(error: BaseException) -> str:
     """One line: what went wrong in the harness, and where."""
+    if isinstance(error, RunEndedError):
+        return str(error)
     frame, place = error.__traceback__, ""
     while frame is not None:
         place = f" ({Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})"
@@ -42,7 +49,17 @@ class Endings:
     def __init__(self, heard: Sequence[int]) -> None:
         self.broke = ""
         self.cut = False
+        self.misuse = ""
+        self.has_begun = False
         self._heard = heard
+
+    def pytest_conformance_misused(self, sentence: str) -> None:
+        """Note what is wrong with the call."""
+        self.misuse = sentence
+
+    def pytest_conformance_began(self, header: dict[str, Any]) -> None:
+        """Note that there is a report of this run, in the place of any earlier one."""
+        self.has_begun = True
 
     def pytest_runtest_logstart(self) -> None:
         """End the session where its end was asked for and got lost: what a callback of C raises goes nowhere."""

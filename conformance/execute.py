@@ -11,6 +11,7 @@ from torch import Tensor
 from cases.operands import digest_of
 from conformance.assignment import Assignment
 from conformance.backends.asking import AnswerError
+from conformance.capabilities.asking import settled
 from conformance.contract import Absent
 from conformance.deviations.ledger import Ledger
 from conformance.diagnosis.finding import described
@@ -58,7 +59,7 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
     finding = _performed(trial)
     seconds = round(time.perf_counter() - started, 4)
     record = assignment.record(
-        finding.judgement,
+        settled(finding.judgement, assignment.declined),
         **described(trial, finding),
         computed=finding.output is not None and finding.output.numel() > 0 and assignment.is_of_interest,
         seconds=seconds,

@@ -14,8 +14,10 @@ from cases.strategies import EXAMPLES, Batch, generated_cases
 from conformance.assignment import Assignment
 from conformance.backends.asking import AnswerError
 from conformance.backends.protocol import Backend
+from conformance.contract import Declined
 from conformance.deviations.ledger import Ledger
 from conformance.execute import run_case
+from conformance.isolation.guard import drawn
 from conformance.probe import Platform
 from conformance.shards.share import Work
 from conformance.verdict import CaseRecord, Verdict
@@ -32,12 +34,26 @@ class Drawing:
     @property
     def computes(self) -> bool:
         """Whether the backend computes products here at all: what only refuses has nothing to generate for."""
-        return Assignment.of(EXAMPLE, self.backend, self.platform).computes
+        example = Assignment.of(EXAMPLE, self.backend, self.platform)
+        # Whoever declares limits has other problems, and draws of them.
+        return example.computes or (isinstance(example.promise, Declined) and self.backend.capabilities.limits_problems)
 
     @property
     def work(self) -> Work:
         """Itself as a piece of the plan; its inputs are its own."""
         return Work((self.backend.name, self.batch.id), self.batch.id, float(EXAMPLES))
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is known of its record before it was run."""
+        return {
+            "id": self.batch.id,
+            "backend": self.backend.name,
+            "check": "generated",
+            "path": self.platform.path,
+            "expected": "right or refused",
+            "model": self.backend.is_model,
+        }
 
 
 class _WrongError(Exception):
@@ -65,6 +81,7 @@ def run_batch(drawing: Drawing, ledger: Ledger, *, seed: int, device: torch.devi
     )
     @given(generated_cases())
     def check(case: Case) -> None:
+        drawn(case.id, device)
         if ledger.quarantines(case, drawing.backend.name):
             return
         record = _drawn(case, drawing, seed=seed, device=device)
@@ -95,16 +112,7 @@ def _drawn(case: Case, drawing: Drawing, *, seed: int, device: torch.device) -> 
 def _record(
     drawing: Drawing, counts: Counter[tuple[Verdict, str]], failures: list[CaseRecord], seconds: float
 ) -> CaseRecord:
-    about: dict[str, Any] = {
-        "id": drawing.batch.id,
-        "backend": drawing.backend.name,
-        "check": "generated",
-        "path": drawing.platform.path,
-        "expected": "right or refused",
-        "model": drawing.backend.is_model,
-        "examples": sum(counts.values()),
-        "seconds": round(seconds, 4),
-    }
+    about = {**drawing.about, "examples": sum(counts.values()), "seconds": round(seconds, 4)}
     if failures:
         # Hypothesis ends with the smallest failure it found.
         smallest = failures[-1]

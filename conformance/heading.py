@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 def about(session: Session) -> dict[str, Any]:
     """What the header says of suite, machine, backends and request."""
+    # Not before there is a session: in a project's own pytest, `cases` may be the name of a package of its own.
+    from conformance.statement.declaration import declared_by
+    from conformance.statement.exceptions import told_of
+
     platform, request = session.platform, session.request
     return {
         "suite": __version__,
@@ -29,11 +33,13 @@ def about(session: Session) -> dict[str, Any]:
         "device_name": platform.device_name,
         "backends": {subject.name: subject.describe() for subject in session.subjects},
         "specs": {subject.name: subject.spec for subject in session.subjects},
+        "declared": {backend.name: declared_by(backend) for backend in session.backends},
         "profile": request.profile,
         "seed": request.seed,
         "require": list(request.require),
         "plan": plan_of(session.planned),
         "owing": list(session.ledger.owing(subject.name for subject in session.subjects)),
+        "deviations": told_of(session.ledger.entries, {subject.name for subject in session.subjects}),
         **({"shard": str(request.shard)} if request.shard else {}),
         "command": ["conformance", *sys.argv[1:]],
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from conformance.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +60,12 @@ class Group:
     def caught(self) -> int:
         """The most that any of its bars has caught without an alarm: groups are sorted by it."""
         return max((bar.counts["caught"] for bar in self.bars if not bar.alarm), default=0)
+
+
+def check_pictures() -> None:
+    """Raise UsageError where matplotlib is not installed; asked before the work that a picture would show."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("pictures need matplotlib: pip install 'scaled-mm-conformance[pictures]'")
 
 
 def draw_peers(document: Mapping[str, Any], path: str | Path) -> None:

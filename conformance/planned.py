@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.contract import Promise, describe_promise
+from conformance.contract import Absent, Promise, describe_promise
 from conformance.probe import Platform
 from conformance.tiers import Judgement
 from conformance.verdict import CaseRecord
@@ -19,6 +19,11 @@ class PlannedCase:
     backend: Any
     platform: Platform
     promise: Promise
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether it needs the memory of the device to itself."""
+        return "huge" in self.case.marks and not isinstance(self.promise, Absent)
 
     def record(self, judgement: Judgement, **more: object) -> CaseRecord:
         """The record of ``judgement``; ``more`` are other members of it."""

@@ -6,25 +6,33 @@ are collected.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.collecting import MODULE, HiddenModule, SuiteModule, is_ours, located
+from conformance.collecting import MODULE, HiddenModule, SuiteModule, is_ours, located, names_us
 from conformance.errors import UsageError
+from conformance.isolation.limits import DEFAULT
 from conformance.processors import share_among, wait_politely
 from conformance.siblings import hidden_by_ours
 
 if TYPE_CHECKING:
+    from conformance.isolation.guard import Guard
     from conformance.reporting import Reporter
     from conformance.request import Request
     from conformance.session import Session
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
+GUARD: pytest.StashKey[Guard] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+ENVIRONMENT = "conformance_environment"
+"""What a worker is told to set before it looks at its device."""
 
 CHECKS = {
     "numerics": "a product is owed and its values are judged",
@@ -67,6 +75,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--conformance-quarantined", action="store_true", help="run what could harm the device, too")
     group.addoption("--conformance-examples", type=int, metavar="COUNT", help="generated cases")
     group.addoption("--conformance-shard", metavar="I/N", help="share I of N of the plan; `conformance merge` joins")
+    group.addoption(
+        "--conformance-timeout", type=float, default=DEFAULT, metavar="S", help="seconds of a case in a worker; 0: any"
+    )
     group.addoption("--conformance-baseline", type=Path, metavar="FILE", help="report to compare this run with")
 
 
@@ -108,9 +119,13 @@ def session_of(config: pytest.Config) -> Session:
             from conformance.session import Session
 
             if is_worker(config):
-                share_among(int(config.workerinput["workercount"]))  # type: ignore[attr-defined]
+                about: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
+                os.environ.update(about.get(ENVIRONMENT, {}))
+                share_among(int(about["workercount"]))
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
+            if GUARD in config.stash:
+                config.stash[GUARD].leave("misuse", str(error))
             raise pytest.UsageError(str(error)) from None
     return config.stash[SESSION]
 
@@ -128,11 +143,44 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: cases of the platform path that needs {path.needs}")
     for name, meaning in CHECKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    if _asked(config):
+    if is_worker(config):
+        _guard(config)
+    if _is_isolated(config):
+        _isolate(config)
+    elif _asked(config):
         session_of(config)
     # Whoever only collects, as editors do, judges nothing and must not replace a report.
     if not is_worker(config) and not config.option.collectonly:
         _open_report(config)
+
+
+def _is_isolated(config: pytest.Config) -> bool:
+    """Whether this process hands out cases of ours to workers, and so imports no kernel before they have done it."""
+    option = config.option
+    hands_out = not is_worker(config) and getattr(option, "dist", "no") != "no" and getattr(option, "tx", None)
+    return bool(hands_out) and (_asked(config) or names_us(config))
+
+
+def _isolate(config: pytest.Config) -> None:
+    from conformance.isolation.controller import Isolation
+
+    if config.option.maxworkerrestart is None:
+        # Each worker that is lost costs a case its verdict, or ends the run: there is nothing to be bounded.
+        config.option.maxworkerrestart = str(sys.maxsize)
+    plugins = config.pluginmanager
+    isolation = Isolation(lambda: session_of(config), plugins, config.option.conformance_timeout)
+    plugins.register(isolation, "conformance-isolation")
+
+
+def _guard(config: pytest.Config) -> None:
+    """Watch over this process from here on: importing a kernel can end it already."""
+    diary = config.workerinput.get("conformance_diary")  # type: ignore[attr-defined]
+    if diary:
+        from conformance.isolation.guard import Guard
+        from conformance.isolation.worker import Watched
+
+        config.stash[GUARD] = Guard(Path(diary), config.option.conformance_timeout)
+        config.pluginmanager.register(Watched(config.stash[GUARD]), "conformance-watched")
 
 
 def _asked(config: pytest.Config) -> bool:
@@ -142,17 +190,32 @@ def _asked(config: pytest.Config) -> bool:
         "conformance_seed": 0,
         "conformance_tp": 1,
         "conformance_quarantined": False,
+        "conformance_timeout": DEFAULT,
     }
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker one of the devices of this machine; a single one has the first, as a run without workers has.
+
+    Kernels are not imported for that, and what is wrong with the device that is named the worker says itself.
+    """
+    if _is_isolated(node.config) and node.workerinput["workercount"] > 1:
+        from conformance.devices import settings_for
+
+        number = int(node.gateway.id.removeprefix("gw"))
+        with contextlib.suppress(UsageError):
+            node.workerinput[ENVIRONMENT] = settings_for(number, node.config.option.conformance_device, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Open the session before the suite's modules are imported, so that what is wrong is said in one sentence."""
     config = session.config
-    config.args[:] = [located(argument, modules=config.option.pyargs) for argument in config.args]
-    if any(is_ours(Path(argument.split("::")[0])) for argument in config.args):
+    config.args[:] = located(config)
+    if names_us(config) and not _is_isolated(config):
         session_of(config)
 
 

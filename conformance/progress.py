@@ -81,6 +81,12 @@ class Progress:
             self._failed(line)
         self._display.show(self._course.done / self._course.total)
 
+    def pytest_conformance_withdrawn(self, line: dict[str, Any]) -> None:
+        """Show a failure that was found out afterwards."""
+        if self._course is not None:
+            self._course.judged((line["backend"], line["id"]), line["verdict"])
+            self._failed(line)
+
     def _failed(self, line: dict[str, Any]) -> None:
         self._failures += 1
         if self._failures <= FAILURES:

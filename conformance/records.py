@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,27 @@ class ReportLostError(Exception):
     """The report cannot be written any more: the message says why. What was written stays, without a footer."""
 
 
+def check_folder(folder: Path) -> None:
+    """Raise UsageError where no report can be written to ``folder``; what is there stays, and nothing comes to it."""
+    try:
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        is_new = not (folder / FILE).exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).open("ab").close()
+        if is_new:
+            (folder / FILE).unlink()
+        for place in missing:
+            place.rmdir()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"the report folder {str(folder)!r} cannot be written ({error.strerror}): name another with --report"
+    )
+
+
 class ReportWriter:
     """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written.
 
@@ -38,24 +60,44 @@ class ReportWriter:
                 (folder / name).unlink(missing_ok=True)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
-            raise UsageError(
-                f"the report folder {str(folder)!r} cannot be written ({error.strerror}): name another with --report"
-            ) from error
+            raise _unwritable(folder, error) from error
 
     def write(self, line: Line) -> None:
         """Append one line. Raises ReportLostError where there is no room for it; the lines before it stay whole."""
-        end, left = self._file.tell(), json.dumps(line, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+        end = self._file.tell()
         try:
-            while left:
-                left = left[self._file.write(left) :]
+            _put(self._file, line)
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(end)
-            raise ReportLostError(f"the report cannot be written any more ({error.strerror}): {self.path}") from error
+            raise self._lost(error) from error
+
+    def rewrite(self, lines: Iterable[Line]) -> None:
+        """Put ``lines`` in the place of all that was written, at once. Raises ReportLostError, and changes nothing."""
+        new = self.path.with_name(f"{FILE}.new")
+        try:
+            file = new.open("wb", buffering=0)
+            for line in lines:
+                _put(file, line)
+            new.replace(self.path)
+        except OSError as error:
+            new.unlink(missing_ok=True)
+            raise self._lost(error) from error
+        self._file.close()
+        self._file = file
+
+    def _lost(self, error: OSError) -> ReportLostError:
+        return ReportLostError(f"the report cannot be written any more ({error.strerror}): {self.path}")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _put(file: FileIO, line: Line) -> None:
+    left = json.dumps(line, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+    while left:
+        left = left[file.write(left) :]
 
 
 def header(about: Mapping[str, Any]) -> Line:

@@ -18,7 +18,7 @@ from conformance.endings import say, what_broke
 from conformance.heading import about
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
-from conformance.records import Line, ReportLostError, ReportWriter, footer, header
+from conformance.records import Line, ReportLostError, ReportWriter, check_folder, footer, header
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -46,7 +46,10 @@ class Reporter:
         # Read before anything runs: a file that is no report is found now.
         self._baseline = Baseline.read(baseline) if baseline else None
         self._against: Diff | None = None
-        self._writer = ReportWriter(folder) if folder else None
+        self._folder = folder
+        if folder:
+            check_folder(folder)
+        self._writer: ReportWriter | None = None
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
         self._header: Line = {}
@@ -75,6 +78,9 @@ class Reporter:
         session = self._session()
         self._selected = self._selected or self._planned.keys() != session.share
         self._header = header({**about(session), "selected": self._selected})
+        # Not before there is a plan: a call that is wrong leaves the report of an earlier one.
+        self._writer = ReportWriter(self._folder) if self._folder else None
+        self._plugins.hook.pytest_conformance_began(header=self._header)
         return self._header
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -90,6 +96,11 @@ class Reporter:
             self._keep(line)
             self._plugins.hook.pytest_conformance_judged(line=line)
 
+    def pytest_conformance_withdrawn(self, line: Line) -> None:
+        """Put ``line`` in the place of the one that the case has."""
+        self._lines[line["backend"], line["id"]] = line
+        self._tried(lambda writer: writer.rewrite([self._header, *self._lines.values()]))
+
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the harness broke outside of any case, so that the footer says it."""
         self._broke = what_broke(excinfo.value)
@@ -100,7 +111,7 @@ class Reporter:
 
         Before the workers are waited for: whoever ended the session may not give it the time.
         """
-        if not self._planned and not self._require and not self._has_no_share(session):
+        if not self._planned and not self._answers_for_nothing(session):
             return
         unrun = [bare(key, "not-run", "", "the session ended first") for key in self._planned if key not in self._lines]
         self._lines.update({(line["backend"], line["id"]): line for line in unrun})
@@ -112,9 +123,10 @@ class Reporter:
         if session.exitstatus in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = worst(ending["exit_code"], self._against.code if self._against else CONFORMS)
 
-    def _has_no_share(self, session: pytest.Session) -> bool:
-        """Whether nothing was collected because this is a shard that nothing fell to, or nothing that was selected."""
-        return self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+    def _answers_for_nothing(self, session: pytest.Session) -> bool:
+        """Whether nothing was collected, and that is an answer: a path is required, or a shard that nothing fell to."""
+        asked = bool(self._require) or self._shard is not None
+        return asked and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
     def _ending(self) -> Line:
         ending = footer(self._lines.values(), complete=self._is_complete(), conclusion=self.conclusion())
@@ -190,9 +202,12 @@ class Reporter:
 
     def _write(self, line: Line) -> bool:
         """Write ``line`` where a report is wanted; returns, and says, whether there is still room for it."""
+        return self._tried(lambda writer: writer.write(line))
+
+    def _tried(self, write: Callable[[ReportWriter], None]) -> bool:
         try:
             if self._writer and not self._lost:
-                self._writer.write(line)
+                write(self._writer)
         except ReportLostError as error:
             self._lost = True
             say(f"INCONCLUSIVE: {error}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.backends.names import known_place
 from conformance.baseline import Baseline
 from conformance.ci.announce import announce
 from conformance.conclude import BROKEN, INCONCLUSIVE, MISUSED, conclusion_of, worst
@@ -17,47 +18,66 @@ from conformance.diff.sides import Side
 from conformance.diff.tables import render
 from conformance.endings import Endings, interruptible, say
 from conformance.errors import UsageError
+from conformance.isolation import limits
 from conformance.progress import Progress
-from conformance.records import ReportWriter
+from conformance.records import check_folder
 from conformance.report_file import FILE, BadReportError
 from conformance.request import Request
 from conformance.show import tell
 
 PACKAGE = Path(__file__).resolve().parent
 DEFAULT_REPORT = Path("conformance-report")
+LONGEST = 1e9
+"""Seconds that a limit may be: thirty years, and less than overflows any clock."""
 
 
-def run_suite(request: Request, *, keyword: str | None, workers: str | None) -> int:
-    """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request."""
+def run_suite(
+    request: Request, *, keyword: str | None = None, workers: str | None = None, timeout: float = limits.DEFAULT
+) -> int:
+    """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request.
+
+    ``workers`` is the number of worker processes, or auto; without any, cases run in this one. ``timeout`` is the
+    limit of a case in a worker, in seconds.
+    """
     folder = request.report or DEFAULT_REPORT
     baseline = Baseline.read(request.baseline) if request.baseline else None
     _check_workers(workers)
+    if not 0 <= timeout < LONGEST:
+        raise UsageError(f"--timeout takes seconds, below {LONGEST:.0e}, or 0 for none, got {timeout}")
     status: int = pytest.ExitCode.INTERRUPTED
-    opened = False
     with interruptible() as heard:
         endings = Endings(heard)
         try:
             with Progress(sys.stderr) as progress:
-                # Imports torch, which takes seconds that nobody should spend before an empty terminal.
-                from conformance.session import Session
-
-                Session.open(request)
-                # Proves the folder writable, and leaves no earlier report to be taken for this one.
-                ReportWriter(folder).close()
-                opened = True
+                _check(request, folder, in_workers=workers != "0")
+                arguments = _arguments(request, folder, keyword, workers, timeout)
                 with contextlib.redirect_stdout(sys.stderr):
-                    status = pytest.main(_arguments(request, folder, keyword, workers), plugins=[progress, endings])
+                    status = pytest.main(arguments, plugins=[progress, endings])
         except KeyboardInterrupt:
             pass  # a session that had begun has closed its books, or says by having no footer that it has not
         except UsageError:
             raise
         except Exception as error:  # what pytest does not shield is the end of a session
             endings.hear(error)
-        return (
-            _conclude(folder, endings, baseline)
-            if opened and not _is_empty(folder)
-            else _without_report(status, endings)
-        )
+        if endings.misuse:
+            raise UsageError(endings.misuse)
+        return _conclude(folder, endings, baseline) if endings.has_begun else _without_report(status, endings)
+
+
+def _check(request: Request, folder: Path, *, in_workers: bool) -> None:
+    """Raise UsageError for what is wrong with ``request`` or ``folder``, as far as this process may know.
+
+    Kernels that are judged in workers are imported there first, since that alone can end a process.
+    """
+    if in_workers:
+        request.check()
+        for spec in request.backends:
+            known_place(spec)
+    else:
+        from conformance.session import Session
+
+        Session.open(request)
+    check_folder(folder)
 
 
 def _check_workers(workers: str | None) -> None:
@@ -65,12 +85,14 @@ def _check_workers(workers: str | None) -> None:
         raise UsageError(f"-n takes a number of worker processes below 1000, or auto, got {workers!r}")
 
 
-def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None) -> list[str]:
+def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None, timeout: float) -> list[str]:
     """Arguments of a pytest session that no configuration of the current folder reaches."""
     arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    # It would leave a folder behind, for temporary files that no case has.
+    arguments += ["-p", "no:tmpdir"]
     arguments += [f"--conformance-backend={name}" for name in request.backends]
     arguments += [f"--conformance-quantiser={name}" for name in request.quantisers]
     arguments += [f"--conformance-linear={name}" for name in request.linears]
@@ -78,7 +100,7 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-case={case}" for case in request.cases]
     arguments += [f"--conformance-profile={request.profile}", f"--conformance-seed={request.seed}"]
     arguments += [f"--conformance-report={folder}"]
-    arguments += [f"--conformance-device={request.device}"] if request.device else []
+    arguments += [] if request.device is None else [f"--conformance-device={request.device}"]
     arguments += [f"--conformance-model={request.model}"] if request.model else []
     arguments += [f"--conformance-tp={request.tp}"]
     arguments += [f"--conformance-deviations={path}" for path in request.deviations]
@@ -87,16 +109,8 @@ def _arguments(request: Request, folder: Path, keyword: str | None, workers: str
     arguments += [f"--conformance-shard={request.shard}"] if request.shard else []
     arguments += [f"--conformance-baseline={request.baseline}"] if request.baseline else []
     arguments += ["-k", keyword] if keyword else []
-    arguments += ["-n", workers] if workers else []
+    arguments += ["-n", workers or "1", f"--conformance-timeout={timeout}"]
     return arguments
-
-
-def _is_empty(folder: Path) -> bool:
-    """Whether the session did not get as far as a header; a report that is gone by now may have had all."""
-    try:
-        return not (folder / FILE).stat().st_size
-    except OSError:
-        return False
 
 
 def _without_report(status: int, endings: Endings) -> int:

@@ -8,7 +8,7 @@ from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.errors import UsageError
+from conformance.pictures import check_pictures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,10 +51,9 @@ def draw_sensitivity(document: dict[str, Any], path: str | Path) -> None:
 
     The first output dtype of the document is drawn. Raises UsageError where matplotlib is not installed.
     """
-    try:
-        from matplotlib import rc_context
-    except ImportError:
-        raise UsageError("pictures need matplotlib: pip install 'scaled-mm-conformance[pictures]'") from None
+    check_pictures()
+    from matplotlib import rc_context
+
     with rc_context(SETTINGS):
         undated = {"Date": None, "Creator": None} if Path(path).suffix == ".svg" else None
         figure_of(document).savefig(path, metadata=undated)

@@ -11,6 +11,7 @@ from cases.scenarios import PLAIN
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
 from conformance.backends.registry import check_names, load_backends
+from conformance.capabilities.asking import asked_once
 from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
@@ -20,6 +21,8 @@ from conformance.probe import Platform, driver_version, parse_device, probe
 from conformance.request import Request
 from conformance.shards.share import Key, Work
 from conformance.subjects.found import load_linears, load_quantisers
+from conformance.tiers import failed
+from conformance.verdict import CaseRecord, Reason
 from conformance.versions import release
 
 if TYPE_CHECKING:
@@ -83,14 +86,17 @@ class Session:
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
-        """Every planned case of every backend; the backends of one case stand together, so inputs are built once."""
+        """Every planned case of every backend; the backends of one case stand together, so inputs are built once.
+
+        What is asked for though it is declined stands at the end.
+        """
         everything = (
             Assignment.of(case, backend, self.platform)
             for case in self.request.chosen_cases()
             for backend in self.backends
         )
         # Named one by one, a case is answered whatever it means to the kernel.
-        return tuple(everything) if self.request.cases else tuple(_without_repeats(filter(_has_sense, everything)))
+        return asked_once(everything if self.request.cases else _without_repeats(filter(_has_sense, everything)))
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -142,14 +148,25 @@ class Session:
         """The `drawings` that are to be run here."""
         return tuple(piece for piece in self.drawings if piece.work.key in self.share)
 
+    def find(self, key: Key) -> Assignment | Task | Drawing:
+        """What (backend, id) ``key`` stands for. Raises StopIteration where that is nothing."""
+        return next(piece for piece in (*self.pieces, *self.drawings) if piece.work.key == key)
+
+    def failed(self, key: Key, reason: Reason, detail: str, *, drawn: str = "") -> CaseRecord:
+        """The record of the case ``key`` where its process has not left one; ``drawn`` is the guilty one of a batch."""
+        work = self.find(key)
+        if isinstance(work, Drawing):
+            said = f"{drawn}: {detail}" if drawn else detail
+            return CaseRecord(**work.about, verdict="failed", reason=reason, detail=said, reproduce=drawn)
+        return self.ledger.settle(work.case, work.record(failed(reason, detail)))
+
     @property
     def pieces(self) -> tuple[Assignment | Task, ...]:
         """Every planned case of everything that is judged."""
         return *self.assignments, *self.tasks
 
     def _work(self) -> Iterator[Work]:
-        yield from (piece.work for piece in self.pieces)
-        yield from (drawing.work for drawing in self.drawings)
+        yield from (piece.work for piece in (*self.pieces, *self.drawings))
 
 
 Subjects = tuple["tuple[Backend, ...]", "tuple[Quantiser, ...]", "tuple[Linear, ...]"]

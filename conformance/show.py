@@ -14,6 +14,7 @@ from conformance.conclude import BROKEN, CONFORMS, WORDS, conclusion_of
 from conformance.coverage import exercised
 from conformance.endings import say
 from conformance.records import counts_of
+from conformance.statement.statement import statements
 from conformance.summary import print_summary
 from conformance.terminal import console_on
 from conformance.verdict_rows import rows_of
@@ -25,7 +26,8 @@ def tell(header: Line, lines: Sequence[Line], footer: Line | None, *, where: Pat
     """Print the summary of a report on stdout; returns its exit code, which is not green where nobody can read it."""
     conclusion = conclusion_of(header, lines, footer)
     try:
-        print_summary(console_on(sys.stdout), header, lines, conclusion=conclusion, where=where)
+        stated = statements(header, lines, footer)
+        print_summary(console_on(sys.stdout), header, lines, conclusion=conclusion, stated=stated, where=where)
     except BrokenPipeError:
         _abandon_stdout()  # whoever read it had enough
     except OSError as error:
@@ -52,6 +54,7 @@ def document(header: Line, lines: Sequence[Line], footer: Line | None) -> dict[s
         "header": header,
         "counts": counts_of(lines),
         "exercised": exercised(lines),
+        "statements": [statement.to_json() for statement in statements(header, lines, footer)],
         "rows": [asdict(row) for row in rows_of(header, lines)],
         "causes": [
             {

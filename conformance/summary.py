@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from conformance.causes import Cause, causes_of
 from conformance.conclude import CONFORMS, WRONG, Conclusion
 from conformance.coverage import told_paths
+from conformance.statement.printed import print_statements
 from conformance.terminal import STYLES, plain
 from conformance.verdict_rows import rows_of
 from conformance.verdict_table import print_tables
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from conformance.statement.statement import Statement
 
 Line = dict[str, Any]
 SHOWN = 8
@@ -24,9 +27,18 @@ COLOURS = {CONFORMS: "bold green", WRONG: "bold red"}
 
 
 def print_summary(
-    console: Console, header: Line, lines: Sequence[Line], *, conclusion: Conclusion, where: Path | None = None
+    console: Console,
+    header: Line,
+    lines: Sequence[Line],
+    *,
+    conclusion: Conclusion,
+    stated: Sequence[Statement] = (),
+    where: Path | None = None,
 ) -> None:
-    """Print the report with this ``header`` and these case ``lines``, which lies at ``where`` if anywhere."""
+    """Print the report with this ``header`` and these case ``lines``, which lies at ``where`` if anywhere.
+
+    What is ``stated`` of its kernels stands below.
+    """
     for text in _about(header):
         console.print(text)
     if lines:
@@ -41,6 +53,9 @@ def print_summary(
     if hidden:
         cases = sum(len(cause.members) for cause in hidden)
         console.print(f"... and {_counted(len(hidden), 'more cause')} of {_counted(cases, 'case')}")
+    if stated:
+        console.print()
+        print_statements(console, stated, brief=True)
     console.print()
     # In one piece, so that it can be copied, whatever the width.
     console.print(plain(conclusion.sentence), style=COLOURS.get(conclusion.code, "bold yellow"), soft_wrap=True)

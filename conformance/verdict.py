@@ -41,6 +41,10 @@ Reason = Literal[
     "not-finite-lost",  # a NaN or an infinity that comes back as a number
     "wrong-values",  # tier exact: an element differs from the exact value, correctly rounded
     "out-of-bound",  # tier bound: an element is further off than any right kernel can be
+    "wrong-where-undeclared",  # wrong where the kernel says that it does not have it, and should have refused
+    "hung",  # no result came within the limit of the case
+    "process-died",  # the process that the case ran in ended
+    "device-poisoned",  # after the case, a product whose bits are known came out wrong, or raised
     "unexplained-bits",  # tier bits: the declared arithmetic does not give these bits
 ]
 
@@ -79,6 +83,8 @@ class Measured:
 class CaseRecord:
     """What became of one case on one backend: a ``case`` line of the report.
 
+    ``declined`` names what the kernel declares against it. One of each kind was asked for all the same.
+
     A wrong result has the ``shape`` of its error, a phrase that says ``where`` it is, and a ``picture`` (see
     `conformance.location`); the ``fault`` of the catalogue that explains it, and the ``finding`` of `explain`.
     """
@@ -94,6 +100,7 @@ class CaseRecord:
     check: str = ""
     recipe: str = ""
     holds: bool | None = None
+    declined: str = ""
     examples: int | None = None
     reproduce: str = ""
     computed: bool = False

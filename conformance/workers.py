@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
@@ -30,9 +30,14 @@ def _begin(workers: int) -> None:
 
 def as_done(jobs: Mapping[Future[T], K], what: str) -> Iterator[tuple[K, T]]:
     """Each job's key with its result, in the order in which they end; a terminal shows how many of ``what`` have."""
+    for job in counted(as_completed(jobs), what, len(jobs)):
+        yield jobs[job], job.result()
+
+
+def counted(things: Iterable[T], what: str, total: int) -> Iterable[T]:
+    """The ``things``, one by one; a terminal shows on stderr how many of ``total`` are done."""
     from rich.console import Console
     from rich.progress import track
 
     console = Console(stderr=True)
-    for job in track(as_completed(jobs), what, len(jobs), console=console, disable=not console.is_terminal):
-        yield jobs[job], job.result()
+    return track(things, what, total, console=console, disable=not console.is_terminal)

@@ -16,6 +16,9 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```(?P<kind>python|console)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
+MACHINE = re.compile(r"^cpu · .* · torch \S+")
+"""The line that says where it ran."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -51,6 +54,18 @@ def typed(command: str, folder: Path, environment: Mapping[str, str] | None = No
     shell = ["bash", "-c", command]
     done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def told_lines(text: str) -> list[str]:
+    """The lines of ``text`` as far as no machine changes them.
+
+    The columns of a table are times and distances, and how wide they are changes with what stands in them.
+    """
+    told = []
+    for line in text.splitlines():
+        is_row = line.startswith("  ") and not line.startswith("  conformance") and re.search(r"\d$|\d\s", line)
+        told.append(line.split()[0] if is_row else MACHINE.sub("", " ".join(line.split())))
+    return [line for line in told if line]
 
 
 def retold(document: str, folder: Path) -> str:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from conformance.backends.limits import Limits
+from conformance.backends.limits import Platforms, why_not_on
 from conformance.backends.optional import OptionalFunction, Package
 from conformance.backends.padding import versions
 from conformance.probe import Platform
 
 if TYPE_CHECKING:
-    from cases import Problem
     from conformance.backends.asking import Answer
+
+LAID_OUT: Mapping[str, object] = {"operand_checks": False}
+"""What all declare: operands are laid out for the package here, so that no refusal of malformed ones is its own."""
 
 
 class Borrowed:
-    """What all of them answer; they themselves say what they take, and how the operands are handed over.
+    """What all of them answer; in ``capabilities`` they say what they take, and themselves hand the operands over.
 
     ``places`` are the functions that are needed, the kernel first, each by the places where versions have it;
     ``source`` is where its call was read.
@@ -28,10 +31,9 @@ class Borrowed:
     source: str
     package: ClassVar[Package]
     places: ClassVar[tuple[tuple[str, ...], ...]]
-    limits: ClassVar[Limits]
+    platforms: ClassVar[Platforms]
     recipes: ClassVar[tuple[str, ...]] = ("1x128-128x128",)
-    # Operands are laid out for the package here, so that a refusal of malformed ones would not be its own.
-    capabilities: ClassVar[dict[str, bool]] = {"operand_checks": False}
+    capabilities: ClassVar[Mapping[str, object]] = LAID_OUT
 
     def __init__(self) -> None:
         self.functions = tuple(OptionalFunction(self.package, places) for places in self.places)
@@ -44,15 +46,10 @@ class Borrowed:
 
     def is_supported(self, platform: Platform) -> Answer:
         """Whether the package is there and has the functions, and the platform is one of the kernel's."""
-        reason = self.functions[0].missing or self.limits.against_platform(platform)
+        reason = self.functions[0].missing or why_not_on(platform, self.platforms)
         # A platform without a name is described and not here: a plan, for which nothing is imported.
         if reason is None and platform.device_name:
             reason = next((function.unavailable for function in self.functions if function.unavailable), None)
-        return reason is None, reason
-
-    def can_implement(self, problem: Problem) -> Answer:
-        """Whether formats, dtypes and multiples are those of the kernel."""
-        reason = self.limits.against_problem(problem)
         return reason is None, reason
 
     def apply_block_scaled_mm(

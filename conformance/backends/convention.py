@@ -24,12 +24,14 @@ class MisfitError(Exception):
 class Convention:
     """Which of the words `OPERANDS`, ``out_dtype``, ``recipe`` and ``block_size`` goes to which parameter.
 
-    ``positional`` are words in order, ``named`` words by parameter. ``takes_out``: there is an ``out``, given by name.
+    ``positional`` are words in order, ``named`` words by parameter. ``takes_out``: an ``out`` can be given by name;
+    ``names_out``: there is a parameter of that name, and not ``**keywords`` alone.
     """
 
     positional: tuple[str, ...]
     named: Mapping[str, str]
     takes_out: bool = False
+    names_out: bool = False
 
     @property
     def takes_recipe(self) -> bool:
@@ -66,7 +68,8 @@ def convention_of(kernel: Callable[..., Any], *, is_method: bool = False) -> Con
     taken = {name: given[name] for name in parameters if name in given and name != OUT}
     bound = inspect.BoundArguments(signature, taken)
     is_open = is_method and any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    found = Convention(bound.args, bound.kwargs, takes_out=OUT in parameters or is_open)
+    names_out = OUT in parameters
+    found = Convention(bound.args, bound.kwargs, takes_out=names_out or is_open, names_out=names_out)
     try:
         signature.bind(*found.positional, **found.named, **({OUT: OUT} if found.takes_out else {}))
     except TypeError as error:

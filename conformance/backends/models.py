@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from cases.problem import BLOCK_RECIPES
 from reference import SM90, emulate_block_scaled_mm, native_w8a8_block_matmul
 from reference.blocks import BLOCK, check_operands
 
@@ -31,16 +33,12 @@ class EmulatedSM90:
 
 
 class Native:
-    """`native_w8a8_block_matmul` as a backend."""
+    """`native_w8a8_block_matmul` as a backend: one scale for each row of A and each block of B, of any sizes."""
 
     name = "native"
     is_model = True
-
-    def can_implement(self, problem: object) -> tuple[bool, str | None]:
-        """The reference has one scale per row of A and one per block of B."""
-        if getattr(problem, "recipe", None) != "1x128-128x128":
-            return False, "the reference defines 1x128 activations and 128x128 weights only."
-        return True, None
+    recipes = BLOCK_RECIPES[:1]
+    capabilities: ClassVar[Mapping[str, object]] = {"divisible": {"n": 1, "k": 1}}
 
     def apply_block_scaled_mm(
         self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, *, out_dtype: torch.dtype, recipe: str = "1x128-128x128"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from conformance.errors import unknown
+
 BUILT_IN = {
     "torch-v1": "conformance.backends.torch_v1:TorchV1",
     "torch-v2": "conformance.backends.torch_v2:TorchV2",
@@ -23,6 +25,7 @@ BUILT_IN = {
     "aiter": "conformance.backends.adapters.aiter:Aiter",
 }
 GROUP = "conformance.backends"
+SPELLINGS = ("package.module:attribute", "path/to/kernel.py:attribute")
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,15 @@ def place_of(spec: str, noun: str = "backend") -> Place | None:
     if before.endswith(".py") or before.startswith("~") or "/" in before or os.sep in before:
         return Place(spec, noun, attribute, file=Path(os.path.expanduser(before)), is_typed=True)
     return Place(spec, noun, attribute, before, is_typed=True) if colon and before and attribute else None
+
+
+def known_place(spec: str) -> Place:
+    """Where the backend is that ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
+    place = place_of(spec)
+    if place is None:
+        files = [f"{spec}.py"] if spec and os.path.isfile(f"{spec}.py") else []
+        raise unknown("backend", spec, [*names(), *files, *SPELLINGS])
+    return place
 
 
 def is_dotted(text: str) -> bool:

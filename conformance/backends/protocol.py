@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cases.problem import BLOCK_RECIPES, RECIPES
-from cases.scenarios import CAPABILITIES, DETERMINISM, OUT
+from cases.scenarios import DETERMINISM, OUT
 from conformance.backends.asking import Answer, Asked
 from conformance.backends.convention import BLOCK_SIZE, OUT_DTYPE, RECIPE, Convention, MisfitError, convention_of
 from conformance.backends.subjects import WRITE_METHOD, Function
+from conformance.capabilities.declared import Capabilities
 from conformance.errors import UsageError
 from conformance.foreign import shortly
 from conformance.probe import Platform
@@ -92,19 +93,14 @@ class Backend:
             f"choose one of {', '.join(ARITHMETICS)}"
         )
 
-    def _declared_capabilities(self) -> dict[str, bool]:
+    def _declared_capabilities(self) -> Capabilities:
         declared = self._asked.read("capabilities", {})
-        said = dict(declared) if isinstance(declared, Mapping) else {None: None}
-        for name, value in said.items():
-            if name not in CAPABILITIES or not isinstance(value, bool):
-                raise UsageError(
-                    f"backend {self.spec!r}: `capabilities` maps names to True or False, got {shortly(declared)}; "
-                    f"there are {', '.join(CAPABILITIES)}"
-                )
-        said.setdefault(OUT, bool(self._asked.read("accepts_out")))
-        if said[OUT] and not self.convention.takes_out:
+        if isinstance(declared, Mapping) and self._asked.read("accepts_out"):
+            declared = {OUT: True, **declared}
+        said = Capabilities.read(declared, self.spec)
+        if said.get(OUT) and not self.convention.takes_out:
             raise UsageError(f"backend {self.spec!r} declares `out` and takes none: give its kernel an `out=None`")
-        return {str(name): bool(value) for name, value in said.items()}
+        return said
 
     def _declared_recipes(self) -> tuple[str, ...]:
         declared = self._asked.read("recipes", BLOCK_RECIPES)
@@ -120,7 +116,15 @@ class Backend:
 
     @property
     def announces_problems(self) -> bool:
-        """Whether the subject itself says which problems it implements."""
+        """Whether the subject itself says which problems it implements, in a method or in data."""
+        return self._has_own_word or self.capabilities.limits_problems
+
+    def announces(self, problem: Problem) -> bool:
+        """Whether the subject itself says that it has ``problem``, be its N or K no multiple of 16."""
+        return self._has_own_word or self.capabilities.announces(problem)
+
+    @property
+    def _has_own_word(self) -> bool:
         return self._asked.read("can_implement") is not None
 
     def is_supported(self, platform: Platform) -> Answer:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import os.path
 from collections.abc import Iterable
 from typing import Any, Protocol
 
 from conformance.backends.importing import find
-from conformance.backends.names import Place, names, place_of
+from conformance.backends.names import Place, known_place
 from conformance.backends.protocol import Backend
 from conformance.backends.subjects import made, subject_of
-from conformance.errors import UsageError, unknown
-
-SPELLINGS = ("package.module:attribute", "path/to/kernel.py:attribute")
+from conformance.errors import UsageError
 
 
 def load_backend(spec: str) -> Backend:
     """The backend ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
-    place = place_of(spec)
-    if place is None:
-        files = [f"{spec}.py"] if spec and os.path.isfile(f"{spec}.py") else []
-        raise unknown("backend", spec, [*names(), *files, *SPELLINGS])
+    place = known_place(spec)
     found, name = find(place)
     # An entry point has a name that somebody chose; of a file that was named alone, reports say what was found in it.
     subject = subject_of(found, spec=spec, name=name if place.is_typed else spec)

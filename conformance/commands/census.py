@@ -49,9 +49,11 @@ def peers(
     _check_picture(picture)
     from conformance.peers.census import as_sm90, census
     from conformance.peers.table import document, render
-    from conformance.pictures import draw_peers
+    from conformance.pictures import check_pictures, draw_peers
     from conformance.probe import parse_device
 
+    if picture is not None:
+        check_pictures()
     where = parse_device(device)
     found = census(("small",) if small else ("small", "large"), device=where, build=as_sm90, workers=workers)
     if picture is not None:

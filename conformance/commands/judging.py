@@ -30,10 +30,12 @@ from conformance.commands.options import (
     Require,
     Seed,
     ShardOf,
+    Timeout,
     Torch,
     Workers,
 )
 from conformance.errors import UsageError
+from conformance.isolation.limits import DEFAULT
 
 
 @app.command()
@@ -45,6 +47,7 @@ def run(
     case: Cases = None,
     seed: Seed = 0,
     workers: Workers = None,
+    timeout: Timeout = DEFAULT,
     require: Require = None,
     report: Report = Path("conformance-report"),
     model: Model = None,
@@ -70,7 +73,7 @@ def run(
     chosen |= {"shard": Shard.parse(shard) if shard is not None else None, "baseline": baseline}
     chosen |= {"quantisers": tuple(quantiser or ()), "linears": tuple(linear or ())}
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
-    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers))
+    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers, timeout=timeout))
 
 
 @app.command("list")

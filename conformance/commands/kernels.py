@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
 from conformance.commands.app import app, put
-from conformance.commands.options import Backends, Device, Json, Seed
+from conformance.commands.options import Backends, Device, Json, Model, Picture, Ranks, Seed
 from conformance.conclude import INCONCLUSIVE
 
 
@@ -40,12 +40,30 @@ def probe(backend: Backends = None, device: Device = None, as_json: Json = False
 
 
 @app.command()
-def bench(backend: Backends = None, device: Device = None, as_json: Json = False) -> None:
-    """Time the engines of the bit model, the reference and backends side by side, and what padding M costs."""
-    from conformance.benchmark import bench as run_bench
-    from conformance.benchmark import render
+def bench(
+    backend: Backends = None,
+    device: Device = None,
+    part: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--part", metavar="PART", help="Only layers, padding or engines; repeat for more."),
+    ] = None,
+    model: Model = None,
+    tp: Ranks = 1,
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Time kernels on real layers, what padding M costs, and the engines of the bit model, side by side."""
+    from conformance.benching.document import bench as run_bench
+    from conformance.benching.picture import draw_bench
+    from conformance.benching.tables import render
+    from conformance.pictures import check_pictures
+    from conformance.request import Request
 
-    document = run_bench(tuple(backend or ()), device)
+    if picture is not None:
+        check_pictures()
+    document = run_bench(Request(tuple(backend or ()), device, model=model, tp=tp), tuple(part or ()))
+    if picture is not None:
+        draw_bench(document, picture)
     if as_json:
         put(document, True, list)
     else:

@@ -36,7 +36,14 @@ Require = Annotated[
 ]
 Seed = Annotated[int, typer.Option(metavar="S", help="Suite seed.")]
 Keyword = Annotated[Optional[str], typer.Option("-k", metavar="EXPR", help="Only cases that match, as pytest -k.")]  # noqa: UP045
-Workers = Annotated[Optional[str], typer.Option("-n", metavar="N", help="Worker processes, or auto.")]  # noqa: UP045
+Workers = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("-n", metavar="N", help="Worker processes, or auto; 0: none, so that what crashes ends the run."),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", min=0, help="Limit of a case in a worker, and more for large ones; 0: none."),
+]
 Report = Annotated[Path, typer.Option(metavar="DIR", help="Folder for report.jsonl and junit.xml.")]
 Model = Annotated[
     Optional[Path],  # noqa: UP045

@@ -40,6 +40,34 @@ def show(
 
 
 @app.command()
+def statement(
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A report, or the folder that it lies in.")],
+    backend: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--backend", metavar="NAME", help="Only this kernel of the report; repeat for more."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as a document to publish.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a report lets its reader claim. Exit code: 0 a statement, 1 a claim is contradicted, 4 none, and why."""
+    from conformance.statement import markdown as document
+    from conformance.statement.answer import answer
+    from conformance.statement.printed import print_statements
+    from conformance.terminal import console_on
+
+    if markdown and as_json:
+        raise UsageError("--json and --markdown are two forms of the same: choose one")
+    found = answer(report, tuple(backend or ()))
+    if as_json:
+        put(found.to_json(), True, list)
+    elif markdown:
+        sys.stdout.write(document.render(found.statements))
+    else:
+        print_statements(console_on(sys.stdout), found.statements)
+    raise typer.Exit(found.code)
+
+
+@app.command()
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A report, or the folder that it lies in.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The report to compare with it.")],

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from conformance.contract.promises import Absent, Compute, Promise, Refuse, RightOrRefused, describe_promise
+from conformance.contract.promises import (
+    UNDECLARED,
+    Absent,
+    Compute,
+    Declined,
+    Promise,
+    Refuse,
+    RightOrRefused,
+    describe_promise,
+)
 from conformance.contract.refusals import Refusal
 from conformance.contract.table import TABLE, promise_of, row_for
 
 __all__ = [
     "TABLE",
+    "UNDECLARED",
     "Absent",
     "Compute",
+    "Declined",
     "Promise",
     "Refusal",
     "Refuse",

@@ -53,19 +53,42 @@ def refuse(*which: Refusal) -> Refuse:
 
 @dataclass(frozen=True)
 class RightOrRefused:
-    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`."""
+    """Nothing is known here: a right product or any exception that leaves everything alone. ``via`` as in `Compute`.
+
+    ``declined`` is what the kernel says against it, where it is asked for it all the same.
+    """
 
     via: str = ""
+    declined: Declined | None = None
 
 
 @dataclass(frozen=True)
 class Absent:
-    """The API does not exist in this torch: declared unsupported, with ``reason``."""
+    """There is no such call, and the reason why."""
 
     reason: str
 
 
+@dataclass(frozen=True)
+class Declined(Absent):
+    """The kernel itself says that it does not have this. One case of each of ``kinds`` is asked for all the same.
+
+    A kind is the name of what is declared, and what of it is meant: ``dtypes fp32``.
+    """
+
+    kinds: tuple[str, ...]
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The names of the declarations that leave it out."""
+        return tuple(dict.fromkeys(kind.partition(" ")[0] for kind in self.kinds))
+
+
 Promise = Compute | Refuse | RightOrRefused | Absent
+
+
+UNDECLARED = "undeclared"
+"""How records spell what is owed where the kernel says that it does not have what it is asked for."""
 
 
 def describe_promise(promise: Promise) -> str:
@@ -77,5 +100,7 @@ def describe_promise(promise: Promise) -> str:
             return " ".join(("refuse", "/".join(dict.fromkeys(refusal.label for refusal in refusals)))).rstrip()
         case Absent():
             return "absent"
+        case RightOrRefused(declined=declined) if declined:
+            return UNDECLARED
         case _:
             return "right or refused"

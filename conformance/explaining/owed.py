@@ -16,6 +16,7 @@ WORDS: Mapping[str, str] = {
     "compute": PRODUCT,
     "right or refused": "a right product, or a refusal that leaves everything alone",
     "absent": "nothing: there is no such call here",
+    "undeclared": "a refusal that leaves everything alone, or a right product; it is declared that there is none",
 }
 TIERS: Mapping[str, str] = {
     "exact": "exact: every partial sum is exact, so every element must be the right one",

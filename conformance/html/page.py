@@ -18,6 +18,8 @@ from conformance.html.rendering import put, render
 from conformance.html.reproduction import OPTIONS, Reproduction
 from conformance.html.shapes import rows_of, shape_in
 from conformance.records import Line, read_report
+from conformance.statement.statement import statements
+from conformance.statement.told import told
 
 CAUSES = 40
 """Causes that are told; the list has all of their cases."""
@@ -75,6 +77,7 @@ def to_html(header: Line, lines: Sequence[Line], footer: Line | None) -> str:
         backends=header["backends"],
         header=header,
         footer=footer,
+        statements=[told(statement) for statement in statements(header, lines, footer)],
         paths=exercises(header, cases),
         grids=grids(cases, rows),
         grouped=any(name not in (row, "") for name, row in rows.items()),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from conformance.backends.names import place_of
-from conformance.backends.registry import SPELLINGS, load_object
+from conformance.backends.names import SPELLINGS, place_of
+from conformance.backends.registry import load_object
 from conformance.errors import unknown
 from conformance.subjects.subject import Subject
 

@@ -12,6 +12,7 @@ from conformance.assignment import Assignment
 from conformance.contract import Compute, RightOrRefused
 from conformance.execute import run_known
 from conformance.generated import Drawing, run_batch
+from conformance.isolation.guard import believed
 from conformance.planned import PlannedCase
 from conformance.plugin import RECORD, session_of
 from conformance.subjects.task import Task
@@ -68,7 +69,8 @@ def _marks(assignment: PlannedCase) -> Sequence[pytest.MarkDecorator]:
 def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
     session = session_of(request.config)
-    record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record
+    with believed(session.device, alone=assignment.needs_room):
+        record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record
     request.node.stash[RECORD] = record.to_json()
     return record
 
@@ -77,6 +79,7 @@ def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> Cas
 def batch_record(drawing: Drawing, request: pytest.FixtureRequest) -> CaseRecord:
     """A batch of generated cases, run, judged and shrunk."""
     session = session_of(request.config)
-    record = run_batch(drawing, session.ledger, seed=session.seed, device=session.device)
+    with believed(session.device):
+        record = run_batch(drawing, session.ledger, seed=session.seed, device=session.device)
     request.node.stash[RECORD] = record.to_json()
     return record

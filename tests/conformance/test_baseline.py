@@ -108,7 +108,8 @@ def test_the_exit_code_is_the_worst_of_both(codes: tuple[int, int], expected: in
 
 
 def judge(command: Command, folder: Path, *more: object, backend: str = "native") -> tuple[int, str, str]:
-    return command("run", "--backend", backend, "--device", "cpu", "--case", SMALL, "--report", folder, *more)
+    asked = ("--backend", backend, "--device", "cpu", "--case", SMALL, "--report", folder)
+    return command("run", "-n", 0, *asked, *more)
 
 
 def renamed(folder: Path, name: str, **header: Any) -> Path:

@@ -21,6 +21,7 @@ from conformance.backends.names import BUILT_IN
 from conformance.backends.optional import UnavailableError
 from conformance.backends.protocol import Backend
 from conformance.backends.registry import load_backend
+from conformance.capabilities.asking import declined_problem
 from conformance.conclude import INCONCLUSIVE, conclude
 from conformance.contract import Absent
 from conformance.contract.described import described
@@ -209,27 +210,37 @@ def test_platforms(name: str, place: str, reason: str | None, monkeypatch: pytes
     ("name", "problem", "reason"),
     [
         ("deep-gemm", Problem(5, 64, 128), None),
-        ("deep-gemm", Problem(5, 32, 128), "N must be a multiple of 64."),
-        ("deep-gemm", Problem(5, 64, 144), "K must be a multiple of 128."),
-        ("deep-gemm", Problem(5, 64, 128, out="fp16"), "writes bf16."),
-        ("vllm-cutlass", Problem(5, 64, 144, out="fp32"), "writes bf16 or fp16."),
+        ("deep-gemm", Problem(5, 32, 128), "declares multiples of 64 alone for N"),
+        ("deep-gemm", Problem(5, 64, 144), "declares multiples of 128 alone for K"),
+        ("deep-gemm", Problem(5, 64, 128, out="fp16"), "declares no fp16 (e4m3fn, bf16)"),
+        ("vllm-cutlass", Problem(5, 64, 144, out="fp32"), "declares no fp32 (e4m3fn, bf16, fp16)"),
         ("vllm-cutlass", Problem(5, 64, 144, out="fp16"), None),
         ("vllm-triton", Problem(5, 33, 129, out="fp32"), None),
-        ("vllm-triton", Problem(5, 64, 128, a="e5m2"), "multiplies e4m3fn by e4m3fn or e4m3fnuz by e4m3fnuz."),
-        ("transformer-engine", Problem(6, 64, 128), "M must be a multiple of 4."),
+        ("vllm-triton", Problem(5, 64, 128, a="e5m2"), "declares no e5m2 (e4m3fn, e4m3fnuz)"),
+        (
+            "vllm-triton",
+            Problem(5, 64, 128, a="e4m3fnuz"),
+            ": multiplies e4m3fn by e4m3fn or e4m3fnuz by e4m3fnuz.",
+        ),
+        ("transformer-engine", Problem(6, 64, 128), "declares multiples of 4 alone for M"),
         ("transformer-engine", Problem(8, 64, 128, a="e5m2"), None),
-        ("aiter", Problem(8, 64, 128, a="e4m3fnuz", b="e4m3fnuz"), "this device multiplies e4m3fn."),
+        (
+            "transformer-engine",
+            Problem(8, 64, 128, a="e5m2", b="e5m2"),
+            ": multiplies e4m3fn by e4m3fn, e4m3fn by e5m2 or e5m2 by e4m3fn.",
+        ),
+        ("aiter", Problem(8, 64, 128, a="e4m3fnuz", b="e4m3fnuz"), ": this device multiplies e4m3fn."),
         ("aiter", Problem(8, 64, 128), None),
         ("triton", Problem(0, 33, 129, a="e5m2", b="e4m3fn"), None),
-        (
-            "triton",
-            Problem(8, 64, 128, b="e4m3fnuz"),
-            "multiplies e4m3fn by e4m3fn, e4m3fn by e5m2, e5m2 by e4m3fn or e5m2 by e5m2.",
-        ),
+        ("triton", Problem(8, 64, 128, b="e4m3fnuz"), "declares no e4m3fnuz (e4m3fn, e5m2)"),
     ],
 )
 def test_problems(name: str, problem: Problem, reason: str | None) -> None:
-    assert adapter(name).can_implement(problem) == (reason is None, reason)
+    backend = load_backend(name)
+    declined = declined_problem(problem, backend)
+
+    assert (declined.reason.removeprefix(name).strip() if declined else None) == reason
+    assert declined or backend.announces(problem)
 
 
 def test_a_run_of_absent_kernels_is_inconclusive_and_says_why() -> None:

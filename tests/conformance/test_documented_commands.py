@@ -13,7 +13,7 @@ from conformance.cli import app
 from conformance.commands.page import commands, page
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:PYTHONPATH=\. )?conformance [a-z][^`\n]*)`")
 STOPS = ("&&", "||", "|", ">", ";", "2>", "&")

@@ -23,6 +23,7 @@ from conformance.runner import run_suite
 
 HERE = Path(__file__).parent.parent
 CASES = [f"gemm/1x128-128x128/m{m}-n16-k128/fp32/integer-codes/s0" for m in range(3, 19)]
+TEMPORARY = "temporary"
 ENTRY = "from conformance.cli import main; main()"
 
 
@@ -49,7 +50,10 @@ def start(folder: Path, *arguments: str, entry: str = ENTRY, limit: int = 0) -> 
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    pipe, environment = subprocess.PIPE, {**os.environ, "WATCHED_REPORT": str(folder / "report.jsonl")}
+    temporary = folder / TEMPORARY
+    temporary.mkdir()
+    pipe = subprocess.PIPE
+    environment = {**os.environ, "WATCHED_REPORT": str(folder / "report.jsonl"), "TMPDIR": str(temporary)}
     return subprocess.Popen(
         command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=cut, env=environment
     )
@@ -148,23 +152,23 @@ def test_a_worker_that_dies_is_named_and_a_terminated_run_closes_the_books(
     os.killpg(process.pid, signal.SIGTERM)
     _, err = process.communicate()
 
-    assert process.returncode == 3
+    assert process.returncode == 1
     assert "Traceback" not in err
     _, lines, footer = read_report(tmp_path)
     assert footer is not None
-    assert (footer["complete"], footer["exit_code"]) == (False, 3)
+    assert (footer["complete"], footer["exit_code"]) == (False, 1)
     assert sorted(line["id"] for line in lines) == sorted(CASES)
-    (died,) = [line for line in lines if line["verdict"] == "error"]
-    assert (died["id"], died["detail"]) == (CASES[0], "the process ended while this case ran")
+    (died,) = [line for line in lines if line["verdict"] == "failed"]
+    assert (died["id"], died["reason"]) == (CASES[0], "process-died")
     assert "not-run" in verdicts(tmp_path)
-    assert f"error process-died kills-and-lingers {CASES[0]}" in err
+    assert f"fail process-died kills-and-lingers {CASES[0]}" in err
 
 
 def test_a_run_that_is_killed_leaves_lines_and_no_process(tmp_path: Path, started: list[subprocess.Popen[str]]) -> None:
     process = start(tmp_path, "-n", "2", "--backend", "ending_kernels:Lingers")
     started.append(process)
     wait_for(tmp_path, 3, process)
-    workers = children_of(process.pid)
+    children = children_of(process.pid)
     process.kill()
     process.communicate()
 
@@ -173,10 +177,11 @@ def test_a_run_that_is_killed_leaves_lines_and_no_process(tmp_path: Path, starte
     assert {*verdicts(tmp_path)} == {"passed"}, "the kernel finds the header written before it is called"
     assert conclusion_of(header, lines, footer).code == 4
     end = time.monotonic() + 20
-    while any(map(is_alive, workers)) and time.monotonic() < end:
+    while (any(map(is_alive, children)) or os.listdir(tmp_path / TEMPORARY)) and time.monotonic() < end:
         time.sleep(0.1)
-    assert len(workers) == 2
-    assert not any(map(is_alive, workers))
+    assert len(children) == 3, "two workers, and who cleans up behind them"
+    assert not any(map(is_alive, children))
+    assert os.listdir(tmp_path / TEMPORARY) == []
 
 
 def test_a_full_disk_ends_the_run_with_what_was_written(tmp_path: Path, started: list[subprocess.Popen[str]]) -> None:
@@ -297,7 +302,8 @@ def test_what_broke_after_the_footer_is_not_green_and_hides_no_failure(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def main(*_: object) -> int:
+    def main(_: Progress, endings: Endings) -> int:
+        endings.pytest_conformance_began({})
         write(tmp_path, line(verdict), code=code)
         raise OSError(28, "No space left on device")
 
@@ -308,7 +314,8 @@ def test_what_broke_after_the_footer_is_not_green_and_hides_no_failure(
 def test_a_report_that_vanishes_is_not_green(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def main(*_: object) -> int:
+    def main(_: Progress, endings: Endings) -> int:
+        endings.pytest_conformance_began({})
         (tmp_path / "report.jsonl").unlink()
         return 0
 

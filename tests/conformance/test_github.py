@@ -132,7 +132,7 @@ def test_the_summary_stays_under_its_limit_and_whole() -> None:
 
 def judge(command: Command, folder: Path, backend: str) -> tuple[int, str, str]:
     asked = ("--backend", backend, "--device", "cpu", "--case", SMALL, "--report", folder)
-    return command("run", *asked)
+    return command("run", "-n", 0, *asked)
 
 
 def test_a_job_is_told_on_stderr_and_in_its_summary(

@@ -165,11 +165,13 @@ def test_what_a_layout_does_alone_is_none_of_the_next_call(kernel: Make, device:
 @on_every_device
 def test_what_is_kept_by_an_address_fails_as_soon_as_others_have_it(device: torch.device) -> None:
     kernel = stateful.ScalesByRecycledPointer
-    plain, record = judged(kernel, "", device=device), judged(kernel, "churn", device=device)
+    assert judged(kernel, "", device=device).verdict == "passed"
+    assert judged(kernel, "same-pointers", device=device).verdict == "failed"
 
-    assert plain.verdict == "passed"
-    # When an allocator hands an address out again is its own affair.
-    assert (record.verdict, record.reason) in [("failed", "wrong-values"), ("failed", "results-differ")]
+    # When an allocator hands an address out again is its own affair: a CPU's may let it be for a whole case.
+    records = (judged(kernel, "churn", device=device) for _ in range(5))
+    record = next(record for record in records if record.verdict == "failed")
+    assert record.reason in ("wrong-values", "results-differ")
     assert record.detail.startswith(("with other contents: ", "in round "))
 
 

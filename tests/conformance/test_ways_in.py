@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +251,7 @@ def test_a_recipe_and_an_out_count_where_there_are_parameters_for_them() -> None
 
     backend = Backend(Function(kernel, "kernel"), spec="test")
     assert backend.recipes == ("1x128-128x128", "128x128-1x128", "1x128-1x128")
-    assert backend.capabilities == {"out": True}
+    assert backend.capabilities.to_json() == {"out": True}
     assert verdict(backend, SMALL.replace("gemm", "layout/out-padded")) == "passed"
 
 
@@ -270,7 +271,7 @@ def test_attributes_of_a_function_count_as_those_of_an_object(written: Callable[
     backend = load_backend(str(written(KERNEL + more)))
 
     assert (backend.name, backend.recipes, backend.describe()) == ("own", ("rowwise",), {"version": "2"})
-    assert backend.capabilities == {"determinism": True, "out": False}
+    assert backend.capabilities.to_json() == {"determinism": True}
     assert backend.can_implement(parse_case(SMALL).problem) == (False, "never")
 
 
@@ -393,7 +394,7 @@ MISTAKES = {
     "a set for capabilities": (
         KERNEL + "my_kernel.capabilities = {'out'}\n",
         "",
-        "`capabilities` maps names to True or False",
+        "`capabilities` is a dict from names to what is declared, got {'out'}; there are dtypes,",
     ),
 }
 
@@ -429,7 +430,7 @@ def test_an_answer_that_is_none_is_one_sentence(
     name: str, value: str, says: str, written: Callable[..., Path], command: Command
 ) -> None:
     path = written(f"{KERNEL}my_kernel.{name} = {value}\n")
-    code, out, err = command("run", "--backend", path, "--case", SMALL, "--device", "cpu")
+    code, out, err = command("run", "-n", 0, "--backend", path, "--case", SMALL, "--device", "cpu")
 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
@@ -483,7 +484,7 @@ def test_two_functions_of_one_name_are_told_apart_by_an_attribute(
     ],
 )
 def test_a_device_that_is_not_here_is_one_sentence(device: str, says: str, command: Command) -> None:
-    code, out, err = command("run", "--device", device, "--backend", "native", "--case", SMALL)
+    code, out, err = command("run", "-n", 0, "--device", device, "--backend", "native", "--case", SMALL)
 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
@@ -557,14 +558,19 @@ def test_a_new_backend_is_green_as_it_stands(
 
 @pytest.mark.parametrize("name", ["a_function.py", "a_class.py"])
 def test_what_a_new_backend_has_in_comments_works(name: str, written: Callable[..., Path]) -> None:
-    optional = re.compile(r"^( *)# (?=my_kernel\.|arithmetic|capabilities|def |    return|$)", re.MULTILINE)
+    optional = re.compile(r"^( *)# (?=my_kernel\.|arithmetic|capabilities|    \W|\}|def |    return|$)", re.MULTILINE)
     text = optional.sub(r"\1", (HERE / name).read_text())
     backend = load_backend(str(written(text)))
     problem = parse_case(SMALL).problem
 
     assert (backend.arithmetic is not None, backend.describe()) == (True, {"library": "1.0"})
-    assert backend.capabilities["batch_invariance"] is True
-    assert backend.can_implement(problem) == (False, "K is no multiple of 128")
+    assert backend.capabilities.to_json() == {
+        "dtypes": ["e4m3fn", "bf16"],
+        "divisible": {"n": 64, "k": 128},
+        "strided_operands": False,
+        "determinism": True,
+    }
+    assert backend.can_implement(replace(problem, m=3)) == (False, "M is 3")
     assert backend.is_supported(Platform("cpu", "x86_64", "2.13")) == (False, "needs CUDA")
 
 

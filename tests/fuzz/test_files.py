@@ -12,7 +12,7 @@ from mutations import mutated_bytes, mutated_values
 from surface import Judge
 
 ID = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
-RUN = ("run", "--device", "cpu", "--report", "written")
+RUN = ("run", "-n", "0", "--device", "cpu", "--report", "written")
 MODEL = {
     "model_type": "deepseek_v3",
     "hidden_size": 7168,

@@ -19,7 +19,7 @@ from conformance.request import Request
 
 ID = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
 HERE = ("--device", "cpu")
-RUN = ("run", "--backend", "native", *HERE, "--report", "written", "--case", ID)
+RUN = ("run", "-n", "0", "--backend", "native", *HERE, "--report", "written", "--case", ID)
 LONG, MANY, DIGITS = "x" * 300, "9" * 25, "9" * 5000
 TEXTS = ("", " ", "-1", "1e9", "NaN", "²", "%s", "{}", "$(x)", "\x1b[31m", "a\nb", "\u202ex", "\udcff", LONG, DIGITS)
 """What is no name, no number and no version."""
@@ -34,6 +34,7 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     (*RUN, "--require"): ("sm91", "cuda", *TEXTS),
     (*RUN, "--seed"): tuple(text for text in NO_NUMBERS if text != "²"),
     (*RUN, "-n"): ("two", "1000000", "-2", "0.5", "autos", *(text for text in TEXTS if text)),
+    (*RUN, "--timeout"): ("-1", "nan", "inf", "1e10", "x", "", "1s"),
     (*RUN, "--tp"): ("0", "2", *NO_NUMBERS),
     (*RUN, "--examples"): NO_NUMBERS,
     (*RUN, "--shard"): ("0/2", "3/2", "1/1000000000000", "1/0", "1", "/", "1/2/3", "١/٢", *TEXTS[1:]),
@@ -50,6 +51,8 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     ("doctor", "--shape"): ("1,2", "1,2,3,4", "a,b,c", "-1,2,3", "1,0,3", "1;2;3", "1,2,x", *TEXTS),
     ("contract", "--from"): ("x", "2.x", ">=2", *TEXTS[1:14]),
     ("show",): NO_FILES,
+    ("statement",): NO_FILES,
+    ("statement", "good", "--backend"): ("c", *TEXTS),
     ("merge", "--report", "written"): ("good", *NO_FILES),
     ("show", "good", "--html"): ("/", "", "folder", "no/such/x.html", "/dev/null/x", LONG, "/proc/x.html"),
     ("diff", "good", "good", "--html"): (
@@ -106,7 +109,7 @@ def test_a_mutated_id_is_no_case_or_another_one(answered: Judge) -> None:
     asked = ("--backend", "native", "--quantiser", "reference-quantiser", "--linear", "reference-linear")
     wrong = 0
     for word in mutated_words(words, range(330)):
-        code = answered("run", *asked, *HERE, "--report", "written", f"--case={word}", writes="written")
+        code = answered("run", "-n", "0", *asked, *HERE, "--report", "written", f"--case={word}", writes="written")
         wrong += code == 2
 
         assert code == 2 or word.startswith("generated/") or parse_case(word).id == word

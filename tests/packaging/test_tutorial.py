@@ -7,23 +7,9 @@ from pathlib import Path
 
 import pytest
 from installed import Installation
-from tutorial import BLOCK, Step, play
+from tutorial import BLOCK, Step, play, told_lines
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
-MACHINE = re.compile(r"^cpu · .* · torch \S+")
-"""The line that says where it ran."""
-
-
-def _told(text: str) -> list[str]:
-    """The lines of ``text`` as far as no machine changes them.
-
-    The columns of a table are times and distances, and how wide they are changes with what stands in them.
-    """
-    told = []
-    for line in text.splitlines():
-        is_row = line.startswith("  ") and not line.startswith("  conformance") and re.search(r"\d$|\d\s", line)
-        told.append(line.split()[0] if is_row else MACHINE.sub("", " ".join(line.split())))
-    return [line for line in told if line]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +21,9 @@ def steps(installation: Installation, tmp_path_factory: pytest.TempPathFactory) 
 def test_every_command_prints_what_stands_under_it(steps: list[Step]) -> None:
     assert len(steps) == 4
     for step in steps:
-        assert _told(step.printed) == _told(step.told), f"{step.command}: run python tests/tutorial.py docs/tutorial.md"
+        assert told_lines(step.printed) == told_lines(step.told), (
+            f"{step.command}: run python tests/tutorial.py docs/tutorial.md"
+        )
 
 
 def test_it_goes_from_red_to_green(steps: list[Step]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
 
-from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import E4M3, Limits
+from conformance.backends.borrowed import LAID_OUT, Borrowed
+from conformance.backends.limits import Platforms
 from conformance.backends.optional import Package
 
 if TYPE_CHECKING:
@@ -23,14 +24,17 @@ class Aiter(Borrowed):
     source = "AITER of August 2026 (e404860), aiter/ops/gemm_op_a8w8.py"
     package = Package("aiter", "amd-aiter", "pip install amd-aiter (the package that is called aiter is another one)")
     places = (("aiter:gemm_a8w8_blockscale",),)
-    limits = Limits(
-        {"rocm": ("gfx942", "gfx950")}, formats=(E4M3, ("e4m3fnuz", "e4m3fnuz")), outputs=("bf16", "fp16"), lanes=128
-    )
+    platforms: ClassVar[Platforms] = {"rocm": ("gfx942", "gfx950")}
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "e4m3fnuz", "bf16", "fp16"),
+        "divisible": {"n": 1, "k": 128},
+    }
 
     def can_implement(self, problem: Problem) -> Answer:
-        """What the limits say, and the one e4m3 that the device has: the kernel does not look at the dtype."""
+        """The one e4m3 that the device has, on both sides: the kernel does not look at the dtype."""
         own = "e4m3fnuz" if _architecture().startswith("gfx94") else "e4m3fn"
-        return super().can_implement(problem) if problem.a == own else (False, f"this device multiplies {own}.")
+        return (True, None) if problem.a == problem.b == own else (False, f"this device multiplies {own}.")
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
         """Everything row-major."""

@@ -5,12 +5,15 @@ On Blackwell it takes scales that are powers of two alone, so that other ones ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from conformance.backends.adapters.layouts import in_aligned_columns
-from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import Limits
+from conformance.backends.borrowed import LAID_OUT, Borrowed
+from conformance.backends.limits import Platforms
 from conformance.backends.optional import Package
 
 
@@ -26,7 +29,12 @@ class DeepGemm(Borrowed):
         "deep_gemm", "deep_gemm", "pip install --no-build-isolation git+https://github.com/deepseek-ai/DeepGEMM"
     )
     places = (("deep_gemm:fp8_gemm_nt", "deep_gemm:gemm_fp8_fp8_bf16_nt"),)
-    limits = Limits({"cuda": ("sm90",)}, outputs=("bf16",), columns=64, lanes=128)
+    platforms: ClassVar[Platforms] = {"cuda": ("sm90",)}
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "bf16"),
+        "divisible": {"n": 64, "k": 128},
+    }
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
         """Into a result of ours."""

@@ -5,11 +5,14 @@ It tunes itself for every N and K when it first meets them, which takes seconds 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
-from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import TRITON_FP8, Limits
+from conformance.backends.borrowed import LAID_OUT, Borrowed
+from conformance.backends.limits import TRITON_FP8, Platforms
 from conformance.backends.optional import Package
 from reference.blocks import BLOCK
 
@@ -26,9 +29,16 @@ class TorchAO(Borrowed):
             "torchao.kernel.blockwise_quantization:blockwise_fp8_gemm",
         ),
     )
-    limits = Limits({"cuda": TRITON_FP8}, outputs=("bf16",))
+    platforms: ClassVar[Platforms] = {"cuda": TRITON_FP8}
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "bf16"),
+        "divisible": {"n": 1, "k": 1},
+    }
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
-        """Each operand beside its scales."""
+        """Each operand beside its scales. Raises NotImplementedError where a result is asked for that it never has."""
+        if out_dtype != torch.bfloat16:
+            raise NotImplementedError(f"the result is bfloat16, and never {out_dtype}")
         result: Tensor = self.kernel(A, As.contiguous(), B, Bs.contiguous(), BLOCK)
         return result

@@ -5,16 +5,21 @@ On Blackwell it rounds the scales to powers of two; it is not called there.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from cases.problem import BLOCK_RECIPES
-from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import E4M3, Limits
+from conformance.backends.borrowed import LAID_OUT, Borrowed
+from conformance.backends.limits import Pairs, Platforms, answer_for_pair
 from conformance.backends.optional import Package
 from reference.blocks import recipe_of
+
+if TYPE_CHECKING:
+    from cases import Problem
+    from conformance.backends.asking import Answer
 
 
 class TransformerEngine(Borrowed):
@@ -36,10 +41,18 @@ class TransformerEngine(Borrowed):
         ("transformer_engine.pytorch.tensor.float8_blockwise_tensor:Float8BlockQuantizer",),
         ("transformer_engine.pytorch.constants:TE_DType",),
     )
-    limits = Limits(
-        {"cuda": ("sm90",)}, formats=(E4M3, ("e4m3fn", "e5m2"), ("e5m2", "e4m3fn")), rows=4, columns=16, lanes=16
-    )
+    platforms: ClassVar[Platforms] = {"cuda": ("sm90",)}
+    pairs: ClassVar[Pairs] = (("e4m3fn", "e4m3fn"), ("e4m3fn", "e5m2"), ("e5m2", "e4m3fn"))
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "e5m2"),
+        "divisible": {"m": 4, "n": 16, "k": 16},
+    }
     recipes = BLOCK_RECIPES
+
+    def can_implement(self, problem: Problem) -> Answer:
+        """Not e5m2 on both sides."""
+        return answer_for_pair(problem, self.pairs)
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
         """The weights come first there."""

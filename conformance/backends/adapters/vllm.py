@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
 import torch
 from torch import Tensor
 
 from conformance.backends.adapters.layouts import ALIGNMENT, in_aligned_columns
-from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import E4M3, TRITON_FP8, Limits
+from conformance.backends.borrowed import LAID_OUT, Borrowed
+from conformance.backends.limits import TRITON_FP8, Pairs, Platforms, answer_for_pair
 from conformance.backends.optional import Package
 from reference.blocks import BLOCK
+
+if TYPE_CHECKING:
+    from cases import Problem
+    from conformance.backends.asking import Answer
 
 VLLM = Package("vllm", "vllm", "pip install vllm (it brings a torch of its own: use another environment)")
 FP8_UTILS = "vllm.model_executor.layers.quantization.utils.fp8_utils"
@@ -22,9 +29,17 @@ class VllmTriton(Borrowed):
     source = "vLLM at 007d500, fp8_utils.py; w8a8_block_fp8_matmul before"
     package = VLLM
     places = ((f"{FP8_UTILS}:w8a8_triton_block_scaled_mm", f"{FP8_UTILS}:w8a8_block_fp8_matmul"),)
-    limits = Limits(
-        {"cuda": TRITON_FP8, "rocm": ("gfx942", "gfx950"), "xpu": ()}, formats=(E4M3, ("e4m3fnuz", "e4m3fnuz"))
-    )
+    platforms: ClassVar[Platforms] = {"cuda": TRITON_FP8, "rocm": ("gfx942", "gfx950"), "xpu": ()}
+    pairs: ClassVar[Pairs] = (("e4m3fn", "e4m3fn"), ("e4m3fnuz", "e4m3fnuz"))
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "e4m3fnuz"),
+        "divisible": {"n": 1, "k": 1},
+    }
+
+    def can_implement(self, problem: Problem) -> Answer:
+        """One e4m3 on both sides."""
+        return answer_for_pair(problem, self.pairs)
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
         """Everything as it comes."""
@@ -44,7 +59,12 @@ class VllmCutlass(Borrowed):
     source = "vLLM at 0002bde, _custom_ops.py; at 1051220, scaled_mm_blockwise_sm90_fp8_dispatch.cuh"
     package = VLLM
     places = (("vllm._custom_ops:cutlass_scaled_mm",),)
-    limits = Limits({"cuda": ("sm90", "sm100", "sm120")}, outputs=("bf16", "fp16"), columns=16, lanes=16)
+    platforms: ClassVar[Platforms] = {"cuda": ("sm90", "sm100", "sm120")}
+    capabilities: ClassVar[Mapping[str, object]] = {
+        **LAID_OUT,
+        "dtypes": ("e4m3fn", "bf16", "fp16"),
+        "divisible": {"n": 16, "k": 16},
+    }
 
     def multiply(self, A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dtype, recipe: str) -> Tensor:
         """Rows of zeros, their scales one, which are cut off again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
@@ -36,7 +36,7 @@ class CompiledNative(Native):
     """
 
     name = "compiled-native"
-    capabilities: ClassVar[dict[str, bool]] = {"compile": False}
+    capabilities: ClassVar[Mapping[str, object]] = {**Native.capabilities, "compile": False}
 
     def describe(self) -> dict[str, str]:
         """The compiler, and the versions under it."""

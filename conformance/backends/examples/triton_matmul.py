@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -9,11 +10,9 @@ from torch import Tensor
 
 from cases.problem import BLOCK_RECIPES
 from conformance.backends.borrowed import Borrowed
-from conformance.backends.limits import TRITON_FP8, Limits
+from conformance.backends.limits import TRITON_FP8, Platforms
 from conformance.backends.optional import Package
 from reference.blocks import check_operands
-
-FORMATS = ("e4m3fn", "e5m2")
 
 
 class TritonMatmul(Borrowed):
@@ -23,10 +22,12 @@ class TritonMatmul(Borrowed):
     source = "conformance/backends/examples/triton_kernel.py"
     package = Package("triton", "triton", "pip install triton (torch for CUDA brings it)")
     places = (("conformance.backends.examples.triton_kernel:multiply_into",),)
-    limits = Limits({"cuda": TRITON_FP8}, formats=tuple((a, b) for a in FORMATS for b in FORMATS))
+    platforms: ClassVar[Platforms] = {"cuda": TRITON_FP8}
     recipes = BLOCK_RECIPES
     accepts_out = True
-    capabilities: ClassVar[dict[str, bool]] = {
+    capabilities: ClassVar[Mapping[str, object]] = {
+        "dtypes": ("e4m3fn", "e5m2"),
+        "divisible": {"n": 1, "k": 1},
         "strided_operands": True,
         "graph_capture": True,
         "determinism": True,
@@ -56,4 +57,4 @@ class TritonOnSM90(TritonMatmul):
 
     name = "triton-sm90"
     arithmetic = "sm90"
-    limits = Limits({"cuda": ("sm90",)}, formats=TritonMatmul.limits.formats)
+    platforms: ClassVar[Platforms] = {"cuda": ("sm90",)}

@@ -51,7 +51,12 @@ class MyKernel:
     # All of the following is optional. docs/backends.md says what each of it means, and what is owed without it.
     #
     # arithmetic = "sm90"  # a claim: every bit is held to it
-    # capabilities = {"determinism": True, "batch_invariance": True, "strided_operands": False}
+    # capabilities = {
+    #     "dtypes": ("e4m3fn", "bf16"),  # which problems there is a kernel for
+    #     "divisible": {"n": 64, "k": 128},
+    #     "determinism": True,  # and what it has beyond plain calls
+    #     "strided_operands": False,
+    # }
     #
     # def describe(self) -> dict[str, str]:
     #     return {"library": "1.0"}  # for the header of the report
@@ -60,4 +65,4 @@ class MyKernel:
     #     return (True, None) if platform.kind == "cuda" else (False, "needs CUDA")
     #
     # def can_implement(self, problem) -> tuple[bool, str | None]:
-    #     return (True, None) if problem.k % 128 == 0 else (False, "K is no multiple of 128")
+    #     return (True, None) if problem.m != 3 else (False, "M is 3")  # what data cannot say

@@ -37,8 +37,13 @@ def my_kernel(A: Tensor, B: Tensor, As: Tensor, Bs: Tensor, out_dtype: torch.dty
 # my_kernel.name = "my-kernel"                    # what reports call it; else the name of the function
 # my_kernel.describe = lambda: {"library": "1.0"} # for the header of the report
 # my_kernel.is_supported = lambda platform: (platform.kind == "cuda", "needs CUDA")
-# my_kernel.can_implement = lambda problem: (problem.k % 128 == 0, "K is no multiple of 128")
-# my_kernel.capabilities = {"determinism": True, "batch_invariance": True, "strided_operands": False}
+# my_kernel.capabilities = {
+#     "dtypes": ("e4m3fn", "bf16"),               # which problems there is a kernel for
+#     "divisible": {"n": 64, "k": 128},
+#     "determinism": True,                        # and what it has beyond plain calls
+#     "strided_operands": False,
+# }
+# my_kernel.can_implement = lambda problem: (problem.m != 3, "M is 3")  # what data cannot say
 # my_kernel.arithmetic = "sm90"                   # a claim: every bit is held to it
 #
 # With a parameter `recipe` it is asked for the other block recipes, too, with `out=None` to write into a tensor given.

@@ -1,0 +1,1 @@
+"""Cases in processes of their own: what hangs, dies or poisons its process costs one case and is named."""
