@@ -20,7 +20,7 @@ from conformance.errors import UsageError
 from conformance.isolation.limits import DEFAULT
 from conformance.phases import STOPWATCH
 from conformance.processors import share_among, wait_politely
-from conformance.siblings import hidden_by_ours
+from conformance.siblings import claim_siblings, hidden_by_ours
 
 if TYPE_CHECKING:
     from conformance.isolation.guard import Guard
@@ -84,8 +84,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def request_of(config: pytest.Config) -> Request:
     """The options of ``config`` as a `Request`. Raises UsageError where a foreign package has our packages' names."""
-    from conformance.siblings import claim_siblings
-
     claim_siblings()
     from conformance.request import Request
     from conformance.shards.share import Shard
@@ -162,7 +160,16 @@ def _is_isolated(config: pytest.Config) -> bool:
     return bool(hands_out) and (_asked(config) or names_us(config))
 
 
+def _claim_names() -> None:
+    """Have our packages under their names. Raises pytest.UsageError where others have them already."""
+    try:
+        claim_siblings()
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def _isolate(config: pytest.Config) -> None:
+    _claim_names()
     from conformance.isolation.controller import Isolation
 
     if config.option.maxworkerrestart is None:
@@ -177,6 +184,7 @@ def _guard(config: pytest.Config) -> None:
     """Watch over this process from here on: importing a kernel can end it already."""
     diary = config.workerinput.get("conformance_diary")  # type: ignore[attr-defined]
     if diary:
+        _claim_names()
         from conformance.isolation.guard import Guard
         from conformance.isolation.worker import Watched
 
