@@ -161,7 +161,18 @@ def _is_isolated(config: pytest.Config) -> bool:
     return bool(hands_out) and (_asked(config) or names_us(config))
 
 
+def _claim() -> None:
+    """Make sure that the names of our packages mean ours, before anything of the suite is imported."""
+    from conformance.siblings import claim_siblings
+
+    try:
+        claim_siblings()
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def _isolate(config: pytest.Config) -> None:
+    _claim()
     from conformance.isolation.controller import Isolation
 
     if config.option.maxworkerrestart is None:
@@ -176,6 +187,7 @@ def _guard(config: pytest.Config) -> None:
     """Watch over this process from here on: importing a kernel can end it already."""
     diary = config.workerinput.get("conformance_diary")  # type: ignore[attr-defined]
     if diary:
+        _claim()
         from conformance.isolation.guard import Guard
         from conformance.isolation.worker import Watched
 
