@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from io import FileIO
@@ -50,15 +51,16 @@ class ReportWriter:
     """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written.
 
     What an earlier run left beside it goes at once: beside a run that is killed it would be taken for that run's.
+    The report itself stays where this run ``goes_on`` with it, until its lines are rewritten.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, goes_on: bool = False) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name in (PAGE, JUNIT):
                 (folder / name).unlink(missing_ok=True)
-            self._file = self.path.open("wb", buffering=0)
+            self._file = self.path.open("ab" if goes_on else "wb", buffering=0)
         except OSError as error:
             raise _unwritable(folder, error) from error
 
@@ -79,6 +81,7 @@ class ReportWriter:
             file = new.open("wb", buffering=0)
             for line in lines:
                 _put(file, line)
+            os.fsync(file.fileno())  # a machine that is lost must not have the name without the lines
             new.replace(self.path)
         except OSError as error:
             new.unlink(missing_ok=True)

@@ -68,7 +68,10 @@ def _header(parts: Sequence[Part]) -> Line:
     """That of the first shard, with all values of what may differ, and of the whole plan."""
     headers = [part.side.header for part in parts]
     varying = {name: " / ".join(dict.fromkeys(str(h[name]) for h in headers if h.get(name))) for name in MAY_DIFFER}
-    whole = {name: value for name, value in headers[0].items() if name != "shard"}
+    # What one of them was asked for, nobody was asked for the whole.
+    whole = {
+        name: value for name, value in headers[0].items() if name not in ("shard", "asked", "selection", "resumed")
+    }
     command = _without_shard(headers[0].get("command", ()))
     selected = any(header.get("selected") for header in headers)
     return {**whole, **varying, "command": command, "selected": selected}
