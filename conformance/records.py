@@ -78,10 +78,7 @@ class ReportWriter:
         """Put ``lines`` in the place of all that was written, at once. Raises ReportLostError, and changes nothing."""
         new = self.path.with_name(f"{FILE}.new")
         try:
-            file = new.open("wb", buffering=0)
-            for line in lines:
-                _put(file, line)
-            os.fsync(file.fileno())  # a machine that is lost must not have the name without the lines
+            file = _made(new, lines)
             new.replace(self.path)
         except OSError as error:
             new.unlink(missing_ok=True)
@@ -95,6 +92,19 @@ class ReportWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _made(path: Path, lines: Iterable[Line]) -> FileIO:
+    """A new file of these ``lines``, on the disk: a machine that is lost must not keep the name alone."""
+    file = path.open("wb", buffering=0)
+    try:
+        for line in lines:
+            _put(file, line)
+        os.fsync(file.fileno())
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def _put(file: FileIO, line: Line) -> None:
