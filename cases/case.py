@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cases.families import FAMILIES, Family, Tier
 from cases.problem import OPERAND_FORMATS, OUT_DTYPES, RECIPES, Problem
 from cases.scenarios import PLAIN, SCENARIOS, Kind, Scenario
-from cases.spelling import check_choices, checked
+from cases.spelling import check_choices, checked, numbers_in
 
 _ID = re.compile(
     r"(?P<scenario>gemm|\w+/[^/]+)/(?P<recipe>[^/@]+)(@(?P<a>[^/-]+)-(?P<b>[^/-]+))?/m(?P<m>\d+)-n(?P<n>\d+)-k(?P<k>\d+)/(?P<out>[^/]+)/(?P<family>[^/]+)/s(?P<seed>\d+)"
@@ -109,9 +109,9 @@ def parse_product(text: str) -> Case:
         ("output dtype", match["out"], tuple(OUT_DTYPES)),
         ("value family", match["family"], tuple(FAMILIES)),
     )
-    m, n, k = (int(match[size]) for size in "mnk")
+    m, n, k, seed = numbers_in(text, *match.group("m", "n", "k", "seed"))
     problem = Problem(m, n, k, match["out"], match["recipe"], **formats)
-    case = Case(problem, FAMILIES[match["family"]], int(match["seed"]), SCENARIOS[match["scenario"]])
+    case = Case(problem, FAMILIES[match["family"]], seed, SCENARIOS[match["scenario"]])
     return _buildable(case, text)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from cases.linear import BLOCK, Layer, Part
 from cases.models import DENSE, MLA, MODELS, MOE, SUPPORTED, model, nested, not_converted, optional, read, size
+from cases.spelling import LARGEST
 
 __all__ = ["MODELS", "PARALLEL", "Layer", "LeftOut", "Shard", "layers_of", "left_out", "model", "read_model", "shards"]
 
@@ -52,6 +53,11 @@ def layers_of(config: Mapping[str, object]) -> tuple[Layer, ...]:
     if blocks is not None and blocks != [BLOCK, BLOCK]:
         raise ValueError(f"'weight_block_size' is {brief(blocks)}; supported is [{BLOCK}, {BLOCK}]")
     layers = (*(_latent_attention(text) if kind in MLA else _attention(text)), *_mlps(text))
+    for layer in layers:
+        if max(layer.n, layer.k) > LARGEST:
+            raise ValueError(
+                f"{layer.name!r} would have {brief(layer.n)} x {brief(layer.k)} weights; sizes end at 2^40"
+            )
     others = not_converted(quantisation.get("modules_to_not_convert"), optional(text, "num_hidden_layers"))
     found = tuple(
         layer for layer in layers if not any(f".{name}." in own for name in others for own in _modules(layer))

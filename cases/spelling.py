@@ -17,6 +17,8 @@ class Spelled(Protocol):
 
 
 C = TypeVar("C", bound=Spelled)
+LARGEST = 1 << 40
+"""Sizes and seeds go up to here: no machine holds a tensor of as many rows."""
 
 
 def checked(case: C, text: str) -> C:
@@ -27,6 +29,13 @@ def checked(case: C, text: str) -> C:
     if reason:
         raise ValueError(f"{text!r} cannot be built: {reason}")
     return case
+
+
+def numbers_in(text: str, *digits: str) -> tuple[int, ...]:
+    """The sizes or seeds ``digits`` of the id ``text``. Raises ValueError for one that is beyond all sense."""
+    if any(len(each) > len(str(LARGEST)) or int(each) > LARGEST for each in digits):
+        raise ValueError(f"{text!r} names a number above 2^40; sizes and seeds go up to there")
+    return tuple(map(int, digits))
 
 
 def check_choices(text: str, *parts: tuple[str, str, tuple[str, ...]]) -> None:

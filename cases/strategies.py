@@ -10,6 +10,7 @@ from cases.case import Case
 from cases.families import FAMILIES, Family
 from cases.problem import OUT_DTYPES, Problem
 from cases.scenarios import PLAIN, SCENARIOS
+from cases.spelling import numbers_in
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -32,9 +33,9 @@ class Batch:
 
 
 def parse_batch(text: str) -> Batch | None:
-    """The batch with id ``text``, or None where it is none."""
+    """The batch with id ``text``, or None where it is none. Raises ValueError for a seed beyond all sense."""
     match = _ID.fullmatch(text)
-    return Batch(int(match[1])) if match else None
+    return Batch(*numbers_in(text, match[1])) if match else None
 
 
 def shapes() -> SearchStrategy[tuple[int, int, int]]:

@@ -11,6 +11,7 @@ from torch import Tensor
 from cases import Problem
 from conformance.backends.protocol import Backend
 from conformance.foreign import attempt
+from conformance.phases import during
 from conformance.presentation import Handed, Presented
 from conformance.received import received
 from conformance.soiling import Resulting, soiled
@@ -43,7 +44,7 @@ def watch(action: Callable[[], object], presented: Handed, problem: Resulting) -
         synchronise(device)
         return came
 
-    with soiled(problem, device):
+    with soiled(problem, device), during("kernel"):
         done = attempt(act)
         if done.error is not None:
             synchronise(device)

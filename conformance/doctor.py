@@ -20,6 +20,7 @@ from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import deviations_on
 from conformance.foresight import parse_shape, prospects, upstream_choice
 from conformance.probe import PATHS, Platform, available_devices, driver_version, parse_device, probe
+from conformance.versions import release
 
 
 def examine(shapes: Sequence[str] = (), *, on: str | None = None, torch_version: str | None = None) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def examine(shapes: Sequence[str] = (), *, on: str | None = None, torch_version:
 
 
 def _machines(here: list[Platform], on: str | None, torch_version: str | None) -> list[Machine]:
-    version = torch_version or torch.__version__
+    version = release(torch_version) if torch_version else torch.__version__
     if on is not None:
         return [Machine(described(on, version))]
     if torch_version is not None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cases import Case, Problem
 from cases.operands import Operands, build_operands
+from conformance.phases import during
 from reference import Arithmetic, Expectation, exact_block_matmul, expect, native_w8a8_block_matmul
 from reference.blocks import BLOCK
 
@@ -24,14 +25,16 @@ class Evidence:
     def expectation(self, arithmetic: Arithmetic | None) -> Expectation:
         """Exact result and accumulation error for a declared arithmetic or for any (None)."""
         if arithmetic not in self._expected:
-            expected = expect(*self.operands.tensors, recipe=self._problem.recipe, arithmetic=arithmetic)
+            with during("right values"):
+                expected = expect(*self.operands.tensors, recipe=self._problem.recipe, arithmetic=arithmetic)
             self._expected[arithmetic] = expected
         return self._expected[arithmetic]
 
     @cached_property
     def exact(self) -> Tensor:
         """The exact result, float64 [M, N]."""
-        return exact_block_matmul(*self.operands.tensors, recipe=self._problem.recipe)
+        with during("right values"):
+            return exact_block_matmul(*self.operands.tensors, recipe=self._problem.recipe)
 
     @cached_property
     def has_infinities(self) -> bool:
@@ -43,7 +46,8 @@ class Evidence:
         """`native_w8a8_block_matmul` in float32, for rel_diff; None for recipes that it does not define."""
         if self._problem.recipe != "1x128-128x128":
             return None
-        return native_w8a8_block_matmul(*self.operands.tensors, (BLOCK, BLOCK), torch.float32)
+        with during("right values"):
+            return native_w8a8_block_matmul(*self.operands.tensors, (BLOCK, BLOCK), torch.float32)
 
 
 _by_inputs: dict[tuple[str, int, torch.device], Evidence] = {}
@@ -54,5 +58,6 @@ def evidence_for(case: Case, *, seed: int, device: torch.device) -> Evidence:
     key = (case.inputs, seed, device)
     if key not in _by_inputs:
         _by_inputs.clear()
-        _by_inputs[key] = Evidence(case.problem, build_operands(case, seed=seed, device=device))
+        with during("operands"):
+            _by_inputs[key] = Evidence(case.problem, build_operands(case, seed=seed, device=device))
     return _by_inputs[key]

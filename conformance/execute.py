@@ -16,6 +16,7 @@ from conformance.contract import Absent
 from conformance.deviations.ledger import Ledger
 from conformance.diagnosis.finding import described
 from conformance.evidence import evidence_for
+from conformance.phases import during
 from conformance.room import why_no_room
 from conformance.scenarios import perform
 from conformance.subjects.task import Task
@@ -38,16 +39,18 @@ def run_known(assignment: Assignment | Task, ledger: Ledger, *, seed: int, devic
     entry = ledger.quarantines(case, assignment.backend.name)
     if entry is not None:
         return Run(assignment.record(Judgement("unsupported", f"quarantined by {entry.id}: {entry.observed}")))
-    if isinstance(assignment, Task):
-        run = Run(assignment.run(seed=seed, device=device))
-    else:
-        run = _run(assignment, seed=seed, device=device)
+    with during("judging"):
+        if isinstance(assignment, Task):
+            run = Run(assignment.run(seed=seed, device=device))
+        else:
+            run = _run(assignment, seed=seed, device=device)
     return replace(run, record=ledger.settle(case, run.record))
 
 
 def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> CaseRecord:
     """Build, call, judge. Raises only where the harness itself fails."""
-    return _run(assignment, seed=seed, device=device).record
+    with during("judging"):
+        return _run(assignment, seed=seed, device=device).record
 
 
 def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:

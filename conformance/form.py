@@ -82,7 +82,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
         "picture": dict,
         "first_wrong": list,
     },
-    "footer": {"conclusion": str, "computed": int, "baseline": dict, "missing": list},
+    "footer": {"conclusion": str, "computed": int, "baseline": dict, "missing": list, "seconds": dict},
 }
 """Members that readers use where they are."""
 
@@ -97,6 +97,7 @@ WITHIN: Mapping[tuple[str, str], type] = {
     ("footer", "missing"): str,
     ("case", "first_wrong"): dict,
     ("footer", "counts"): int,
+    ("footer", "seconds"): float,
 }
 """What each value of an object, or each item of an array, is."""
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from conformance import __version__
 from conformance.probe import driver_version
 from conformance.records import plan_of
-from conformance.statement.declaration import declared_by
-from conformance.statement.exceptions import told_of
 
 if TYPE_CHECKING:
     from conformance.session import Session
@@ -17,6 +15,10 @@ if TYPE_CHECKING:
 
 def about(session: Session) -> dict[str, Any]:
     """What the header says of suite, machine, backends and request."""
+    # Not before there is a session: in a project's own pytest, `cases` may be the name of a package of its own.
+    from conformance.statement.declaration import declared_by
+    from conformance.statement.exceptions import told_of
+
     platform, request = session.platform, session.request
     return {
         "suite": __version__,

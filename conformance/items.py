@@ -9,8 +9,13 @@ import pytest
 from conformance.hooks import Key
 from conformance.records import Line
 
-ITEM = re.compile(r"(^|/)test_products\.py::test_(product|generated)\[(?P<backend>[^/\]]+)/(?P<id>[a-z]+/.+)\]$")
-"""Node ids of the suite's items, from whichever root; workers of pytest-xdist send nothing else before they run."""
+ITEM = re.compile(
+    r"(^|/)test_products\.py::test_(product|generated)\[(?P<backend>[^/\]]+)/(?P<id>[a-z]+/(.+/)?s\d+)(-[\d-]+)?\]$"
+)
+"""Node ids of the suite's items, from whichever root; workers of pytest-xdist send nothing else before they run.
+
+Plugins that repeat tests count at the end of an id. A case is one, and its first verdict stands.
+"""
 CRASHED = re.compile(r"worker '\w+' crashed while running")
 """What pytest-xdist says for an item whose process is gone."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -85,8 +86,10 @@ def matches(keyword: str | None, words: Iterable[str]) -> bool:
 
     expression = WORD.sub(holds, keyword)
     try:
-        return bool(eval(expression, {"__builtins__": {}}))  # only and, or, not, True, False and brackets are left
-    except (SyntaxError, TypeError, NameError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(eval(expression, {"__builtins__": {}}))  # only and, or, not, True, False and brackets are left
+    except (SyntaxError, TypeError, NameError, ValueError, RecursionError, MemoryError):
         raise UsageError(f"-k takes words joined by and, or, not and brackets, got {keyword!r}") from None
 
 

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.collecting import MODULE, HiddenModule, SuiteModule, is_ours, located, names_us
 from conformance.errors import UsageError
 from conformance.isolation.limits import DEFAULT
+from conformance.phases import STOPWATCH
 from conformance.processors import share_among, wait_politely
+from conformance.siblings import claim_siblings, hidden_by_ours
 
 if TYPE_CHECKING:
     from conformance.isolation.guard import Guard
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from conformance.resuming.earlier import Earlier
     from conformance.session import Session
 
-PACKAGE = Path(__file__).resolve().parent
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 GUARD: pytest.StashKey[Guard] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
@@ -84,8 +86,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def request_of(config: pytest.Config) -> Request:
     """The options of ``config`` as a `Request`. Raises UsageError where a foreign package has our packages' names."""
-    from conformance.siblings import claim_siblings
-
     claim_siblings()
     from conformance.request import Request
     from conformance.shards.share import Shard
@@ -151,7 +151,8 @@ def pytest_configure(config: pytest.Config) -> None:
         _isolate(config)
     elif _asked(config):
         session_of(config)
-    if not is_worker(config):
+    # Whoever only collects, as editors do, judges nothing and must not replace a report.
+    if not is_worker(config) and not config.option.collectonly:
         _open_report(config)
 
 
@@ -159,10 +160,19 @@ def _is_isolated(config: pytest.Config) -> bool:
     """Whether this process hands out cases of ours to workers, and so imports no kernel before they have done it."""
     option = config.option
     hands_out = not is_worker(config) and getattr(option, "dist", "no") != "no" and getattr(option, "tx", None)
-    return bool(hands_out) and (_asked(config) or any(_names_us(argument) for argument in config.args))
+    return bool(hands_out) and (_asked(config) or names_us(config))
+
+
+def _claim_names() -> None:
+    """Have our packages under their names. Raises pytest.UsageError where others have them already."""
+    try:
+        claim_siblings()
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _isolate(config: pytest.Config) -> None:
+    _claim_names()
     from conformance.isolation.controller import Isolation
 
     if config.option.maxworkerrestart is None:
@@ -177,6 +187,7 @@ def _guard(config: pytest.Config) -> None:
     """Watch over this process from here on: importing a kernel can end it already."""
     diary = config.workerinput.get("conformance_diary")  # type: ignore[attr-defined]
     if diary:
+        _claim_names()
         from conformance.isolation.guard import Guard
         from conformance.isolation.worker import Watched
 
@@ -223,14 +234,20 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Open the session before the suite's modules are imported, so that what is wrong is said in one sentence."""
     config = session.config
-    if any(_names_us(argument) for argument in config.args) and not _is_isolated(config):
+    config.args[:] = located(config)
+    if names_us(config) and not _is_isolated(config):
         session_of(config)
 
 
-def _names_us(argument: str) -> bool:
-    """Whether a command line argument is this package, by name or by path."""
-    place = argument.split("::")[0]
-    return place.split(".")[0] == "conformance" or PACKAGE in [(path := Path(place).resolve()), *path.parents]
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect the suite's module, and no other of this package, whatever a project calls its own test files."""
+    found = yield
+    if not is_ours(file_path):
+        return [HiddenModule.from_parent(parent, path=file_path)] if found and hidden_by_ours(file_path) else found
+    return [SuiteModule.under(parent)] if file_path == MODULE else []
 
 
 def _open_report(config: pytest.Config) -> None:
@@ -271,10 +288,18 @@ def _earlier(config: pytest.Config) -> Earlier | None:
     return earlier
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Count the time of cases from here on."""
+    STOPWATCH.taken()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let the report of a suite item carry its record, across processes too."""
     report = yield
+    if report.when == "teardown":
+        report.phases = STOPWATCH.taken()  # type: ignore[attr-defined]
     if RECORD in item.stash and report.when == "call":
         report.conformance = item.stash[RECORD]  # type: ignore[attr-defined]
     return report

@@ -19,8 +19,8 @@ from cases.recordings.store import pack
 from conformance.backends.padding import versions
 from conformance.backends.protocol import Backend
 from conformance.diagnosis.variants import variations
-from conformance.errors import UsageError
 from conformance.foreign import attempt, error_line
+from conformance.outputs import check_output, writing
 from conformance.presentation import present
 from conformance.probe import driver_version
 from conformance.request import Request
@@ -35,11 +35,11 @@ def record(request: Request, path: Path) -> int:
     Raises UsageError for a wrong request or a ``path`` that cannot be written.
     """
     session = Session.open(request)
-    if not path.parent.is_dir() or path.is_dir():
-        raise UsageError(f"recordings cannot be written to {str(path)!r}: name a file in a folder that exists")
+    check_output(path, "recordings")
     found = [r for backend in session.backends for r in _record(backend, session)]
     if found:
-        save_recordings(path, _provenance(session), found)
+        with writing(path, "recordings"):
+            save_recordings(path, _provenance(session), found)
     return len(found)
 
 

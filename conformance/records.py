@@ -28,9 +28,9 @@ class ReportLostError(Exception):
 
 def check_folder(folder: Path) -> None:
     """Raise UsageError where no report can be written to ``folder``; what is there stays, and nothing comes to it."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    is_new = not (folder / FILE).exists()
     try:
+        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        is_new = not (folder / FILE).exists()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE).open("ab").close()
         if is_new:

@@ -19,6 +19,7 @@ from conformance.errors import UsageError
 from conformance.heading import about
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
+from conformance.phases import added
 from conformance.records import Line, ReportLostError, ReportWriter, check_folder, footer, header, plan_of
 from conformance.resuming.asked import Asked
 
@@ -60,6 +61,7 @@ class Reporter:
         self._planned: dict[Key, None] = {}
         self._lines: dict[Key, Line] = {}
         self._header: Line = {}
+        self._phases: dict[str, float] = {}
         self._broke = ""
         self._lost = False
 
@@ -114,6 +116,7 @@ class Reporter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the record as soon as it is known; a failure without one is the harness's own."""
+        self._phases = added((self._phases, getattr(report, "phases", {})))
         key = key_of(report.nodeid)
         if key is None or key in self._lines:
             return
@@ -159,6 +162,7 @@ class Reporter:
 
     def _ending(self) -> Line:
         ending = footer(self._lines.values(), complete=self._is_complete(), conclusion=self.conclusion())
+        ending["seconds"] = {phase: round(seconds, 2) for phase, seconds in self._phases.items()}
         if self._baseline:
             self._against = self._baseline.compared(Side(self._header, self._lines, ending))
         if self._against:

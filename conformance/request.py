@@ -12,10 +12,14 @@ from cases.plan import GENERATED, model_cases
 from cases.quantising import quantisations
 from cases.strategies import EXAMPLES, Batch, parse_batch
 from conformance.errors import UsageError, unknown
+from conformance.form import LARGEST
 from conformance.probe import PATHS
 from conformance.records import lies_in
 from conformance.shards.share import Shard
 from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER, kind_of
+
+MOST_EXAMPLES = 1_000_000
+"""Generated cases of one run: days on any machine."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,16 @@ class Request:
                 raise unknown("platform path", name, PATHS)
         if self.seed < 0:
             raise UsageError(f"the seed must not be negative, got {self.seed}")
+        if self.seed >= LARGEST:
+            raise UsageError(f"the seed must be below 2^63, got {self.seed}")
         if self.tp < 1:
             raise UsageError(f"--tp is a number of ranks from 1, got {self.tp}")
+        if self.cases and self.model is not None:
+            raise UsageError("--case names cases one by one, and --model those of a model: choose one")
         if self.tp > 1 and self.model is None:
             raise UsageError("--tp cuts the layers of a model: name its configuration with --model CONFIG_JSON")
-        if self.examples is not None and self.examples < 0:
-            raise UsageError(f"--examples must not be negative, got {self.examples}")
+        if self.examples is not None and not 0 <= self.examples <= MOST_EXAMPLES:
+            raise UsageError(f"--examples takes a number from 0 to {MOST_EXAMPLES}, got {self.examples}")
         if self.baseline and self.report and lies_in(self.baseline, self.report):
             raise UsageError(
                 f"the report of this run would replace the baseline {str(self.baseline)!r}: keep it elsewhere"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -30,6 +31,8 @@ from conformance.show import tell
 
 PACKAGE = Path(__file__).resolve().parent
 DEFAULT_REPORT = Path("conformance-report")
+LONGEST = 1e9
+"""Seconds that a limit may be: thirty years, and less than overflows any clock."""
 
 
 def resume_suite(
@@ -76,6 +79,8 @@ def run_suite(
     folder = request.report or DEFAULT_REPORT
     baseline = _baseline(request)
     _check_workers(workers)
+    if not 0 <= timeout < LONGEST:
+        raise UsageError(f"--timeout takes seconds, below {LONGEST:.0e}, or 0 for none, got {timeout}")
     status: int = pytest.ExitCode.INTERRUPTED
     with interruptible() as heard:
         endings = Endings(heard)
@@ -114,8 +119,8 @@ def _check(request: Request, folder: Path, *, in_workers: bool) -> None:
 
 
 def _check_workers(workers: str | None) -> None:
-    if workers not in (None, "auto", "logical") and not (workers or "").isdigit():
-        raise UsageError(f"-n takes a number of worker processes or auto, got {workers!r}")
+    if workers not in (None, "auto", "logical") and not re.fullmatch("[0-9]{1,3}", workers or ""):
+        raise UsageError(f"-n takes a number of worker processes below 1000, or auto, got {workers!r}")
 
 
 def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None, timeout: float) -> list[str]:

@@ -47,7 +47,7 @@ GAP = 0.062
 
 
 def draw_sensitivity(document: dict[str, Any], path: str | Path) -> None:
-    """Write ``document`` to ``path`` as one SVG: the same bytes for the same document and version of matplotlib.
+    """Write ``document`` to ``path``, an SVG or PNG file: the same bytes for the same document and matplotlib.
 
     The first output dtype of the document is drawn. Raises UsageError where matplotlib is not installed.
     """
@@ -55,7 +55,8 @@ def draw_sensitivity(document: dict[str, Any], path: str | Path) -> None:
     from matplotlib import rc_context
 
     with rc_context(SETTINGS):
-        figure_of(document).savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+        undated = {"Date": None, "Creator": None} if Path(path).suffix == ".svg" else None
+        figure_of(document).savefig(path, metadata=undated)
 
 
 def figure_of(document: dict[str, Any]) -> Figure:

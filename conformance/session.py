@@ -23,6 +23,7 @@ from conformance.shards.share import Key, Work
 from conformance.subjects.found import load_linears, load_quantisers
 from conformance.tiers import failed
 from conformance.verdict import CaseRecord, Reason
+from conformance.versions import release
 
 if TYPE_CHECKING:
     import torch
@@ -64,7 +65,7 @@ class Session:
         request.check()
         device = parse_device(request.device)
         here = probe(device)
-        platform = described(on or here.spelled, torch_version or here.torch_version)
+        platform = described(on or here.spelled, release(torch_version) if torch_version else here.torch_version)
         return cls(request, device, platform, *_subjects(request, platform))
 
     @property

@@ -13,6 +13,7 @@ from conformance.causes import causes_of
 from conformance.conclude import BROKEN, CONFORMS, WORDS, conclusion_of
 from conformance.coverage import exercised
 from conformance.endings import say
+from conformance.phases import told
 from conformance.records import counts_of
 from conformance.statement.statement import statements
 from conformance.summary import print_summary
@@ -27,7 +28,10 @@ def tell(header: Line, lines: Sequence[Line], footer: Line | None, *, where: Pat
     conclusion = conclusion_of(header, lines, footer)
     try:
         stated = statements(header, lines, footer)
-        print_summary(console_on(sys.stdout), header, lines, conclusion=conclusion, stated=stated, where=where)
+        took = told(footer.get("seconds", {}), sum(line["verdict"] != "not-run" for line in lines)) if footer else ""
+        print_summary(
+            console_on(sys.stdout), header, lines, conclusion=conclusion, stated=stated, took=took, where=where
+        )
     except BrokenPipeError:
         _abandon_stdout()  # whoever read it had enough
     except OSError as error:

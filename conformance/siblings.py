@@ -40,8 +40,23 @@ def claim_siblings() -> None:
                 f"another package named {name!r} was imported first ({getattr(module, '__file__', None)}): "
                 "run the suite in a process of its own, `conformance run`, or from another folder"
             )
-    if not any(isinstance(finder, SiblingFinder) for finder in sys.meta_path):
+    if not are_claimed():
         sys.meta_path.insert(0, SiblingFinder())
+
+
+def are_claimed() -> bool:
+    """Whether the names mean our packages in this process from now on."""
+    return any(isinstance(finder, SiblingFinder) for finder in sys.meta_path)
+
+
+def hidden_by_ours(path: Path) -> str:
+    """The name of ours that the package of the file ``path`` has, too, or nothing: it could not be imported here."""
+    package = ""
+    for folder in path.parents:
+        if not (folder / "__init__.py").exists():
+            break
+        package = folder.name
+    return package if package in NAMES and HOME not in path.parents and are_claimed() else ""
 
 
 def _is_ours(module: ModuleType, name: str) -> bool:

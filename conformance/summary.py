@@ -33,11 +33,12 @@ def print_summary(
     *,
     conclusion: Conclusion,
     stated: Sequence[Statement] = (),
+    took: str = "",
     where: Path | None = None,
 ) -> None:
     """Print the report with this ``header`` and these case ``lines``, which lies at ``where`` if anywhere.
 
-    What is ``stated`` of its kernels stands below.
+    What is ``stated`` of its kernels stands below, and what it ``took``.
     """
     for text in _about(header):
         console.print(text)
@@ -46,6 +47,8 @@ def print_summary(
         print_tables(console, rows_of(header, lines))
         console.print()
     console.print(plain(told_paths(lines)))
+    if took:
+        console.print(took, soft_wrap=True)
     causes = causes_of(lines)
     for cause in causes[:SHOWN]:
         _print_cause(console, header, cause)

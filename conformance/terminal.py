@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -37,9 +38,19 @@ STYLES: Mapping[str, str] = {
 GAP = "  "
 
 
+ACTIONS = "GITHUB_ACTIONS"
+"""Environment variable: "true" in a GitHub job, whose log takes lines of a certain form for commands."""
+
+
 def plain(text: str) -> str:
-    """``text`` on one line, without the control characters by which a report could write on the terminal."""
-    return "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
+    """``text`` on one line, without what a report could order a terminal, or the log of a job, to do."""
+    shown = "".join(char if char.isprintable() else "�" for char in " ".join(text.split()))
+    return re.sub(r":(?=:)|#(?=#\[)", r"\g<0> ", shown) if is_github_job() else shown
+
+
+def is_github_job() -> bool:
+    """Whether what is printed becomes the log of a GitHub job."""
+    return os.environ.get(ACTIONS) == "true"
 
 
 def console_on(stream: TextIO, **more: Any) -> Console:

@@ -7,6 +7,16 @@ from functools import cache
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from conformance.errors import UsageError
+
+
+def release(text: str) -> str:
+    """The version of torch that somebody names. Raises UsageError where it is none."""
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        raise UsageError(f"a version of torch is wanted, such as 2.13.0, got {text!r}") from None
+
 
 @cache
 def in_range(version: str, specifiers: str) -> bool:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from typing import TypeVar
 
 from conformance.processors import share_among
+from conformance.siblings import claim_siblings
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -18,7 +19,13 @@ def pool_of(workers: int) -> Executor:
     if workers == 1:
         return ThreadPoolExecutor(1)
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=share_among, initargs=(workers,))
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(workers,))
+
+
+def _begin(workers: int) -> None:
+    """A process of its own knows nothing of this one: our packages, before any job is unpickled, and its share."""
+    claim_siblings()
+    share_among(workers)
 
 
 def as_done(jobs: Mapping[Future[T], K], what: str) -> Iterator[tuple[K, T]]:

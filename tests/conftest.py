@@ -7,8 +7,9 @@ import sys
 import pytest
 from made_reports import Command
 
-from conformance.ci.announce import ACTIONS, SUMMARY
+from conformance.ci.announce import SUMMARY
 from conformance.cli import main
+from conformance.terminal import ACTIONS
 
 
 @pytest.fixture(autouse=True)

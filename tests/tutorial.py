@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,14 +29,17 @@ class Step:
     printed: str
 
 
-def play(document: str, folder: Path) -> Iterator[tuple[re.Match[str], list[Step]]]:
-    """Play ``document`` in ``folder``: each block of commands, and its steps."""
+def play(
+    document: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[re.Match[str], list[Step]]]:
+    """Play ``document`` in ``folder``, in this ``environment`` or ours: each block of commands, and its steps."""
     for block in BLOCK.finditer(document):
         if block["kind"] == "python":
             assert block["name"], "a block of Python is a file, and needs its name"
             (folder / block["name"]).write_text(block["text"], encoding="utf-8")
         else:
-            yield block, [Step(command, told, typed(command, folder)) for command, told in commands_in(block["text"])]
+            commands = commands_in(block["text"])
+            yield block, [Step(command, told, typed(command, folder, environment)) for command, told in commands]
 
 
 def commands_in(text: str) -> Iterator[tuple[str, str]]:
@@ -46,19 +49,22 @@ def commands_in(text: str) -> Iterator[tuple[str, str]]:
         yield command, told
 
 
-def typed(command: str, folder: Path) -> str:
+def typed(command: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
     """What a shell in ``folder`` prints to stdout for ``command``."""
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=300)
+    shell = ["bash", "-c", command]
+    done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
 def told_lines(text: str) -> list[str]:
-    """The lines of ``text`` as far as no machine changes them.
+    """The lines of ``text`` as far as no machine changes them, without what it took.
 
     The columns of a table are times and distances, and how wide they are changes with what stands in them.
     """
     told = []
     for line in text.splitlines():
+        if line.startswith("time: "):
+            continue
         is_row = line.startswith("  ") and not line.startswith("  conformance") and re.search(r"\d$|\d\s", line)
         told.append(line.split()[0] if is_row else MACHINE.sub("", " ".join(line.split())))
     return [line for line in told if line]

@@ -9,7 +9,7 @@ from cases.family import Tier
 from cases.linears.families import FAMILIES, LinearFamily
 from cases.problem import OUT_DTYPES, Problem
 from cases.quantising.options import OF_INPUTS, OPTIONS, marks_of, parse_options, spelled, why_not_flattened
-from cases.spelling import check_choices, checked
+from cases.spelling import check_choices, checked, numbers_in
 
 PREFIX = "linear"
 RECIPE = "1x128-128x128"
@@ -88,9 +88,9 @@ def parse_linear(text: str) -> LinearCase:
         ("value family", match["family"], tuple(FAMILIES)),
     )
     options = parse_options(match["options"], text, OF_INPUTS)
-    m, n, k = (int(match[size]) for size in "mnk")
+    m, n, k, seed = numbers_in(text, *match.group("m", "n", "k", "seed"))
     family, problem = FAMILIES[match["family"]], Problem(m, n, k, match["out"])
-    case = LinearCase(problem, match["bias"] == BIAS[True], family, int(match["seed"]), options)
+    case = LinearCase(problem, match["bias"] == BIAS[True], family, seed, options)
     return _buildable(case, text)
 
 

@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from reprlib import repr as brief
 
+from cases.files import read_file
+
 MODELS = (
     "DeepSeek-V3",
     "Qwen3-0.6B",
@@ -48,7 +50,7 @@ def read(path: Path) -> dict[str, object]:
     try:
         if path.is_dir():
             raise ValueError("is a directory; name the config.json in it")
-        return parse(path.read_bytes())
+        return parse(read_file(path))
     except FileNotFoundError:
         raise ValueError("there is no such file") from None
     except OSError as error:

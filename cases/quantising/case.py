@@ -10,7 +10,7 @@ from cases.problem import OPERAND_FORMATS, OUT_DTYPES
 from cases.quantising.families import FAMILIES, QuantFamily
 from cases.quantising.granularity import EXAMPLES, Granularity
 from cases.quantising.options import OPTIONS, marks_of, parse_options, spelled, why_not_flattened
-from cases.spelling import check_choices, checked
+from cases.spelling import check_choices, checked, numbers_in
 
 PREFIX = "quantise"
 _ID = re.compile(
@@ -111,8 +111,9 @@ def parse_quantisation(text: str) -> QuantCase:
         ("value family", match["family"], tuple(FAMILIES)),
     )
     options = parse_options(match["options"], text)
-    sizes, formats = (int(match["rows"]), int(match["columns"])), (match["source"], match["target"])
-    case = QuantCase(granularity, *sizes, *formats, FAMILIES[match["family"]], int(match["seed"]), options)
+    rows, columns, seed = numbers_in(text, *match.group("rows", "columns", "seed"))
+    family = FAMILIES[match["family"]]
+    case = QuantCase(granularity, rows, columns, match["source"], match["target"], family, seed, options)
     return _buildable(case, text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os.path
 import re
 import sys
 import traceback
@@ -56,7 +57,7 @@ def _let_import_from(folder: Path) -> None:
 
 def _file(path: Path, named: str) -> ModuleType:
     """The module that the file is, under a private name; the same one again while the file is the same."""
-    if not path.is_file() or path.suffix != ".py":
+    if not os.path.isfile(path) or path.suffix != ".py":
         raise _no_file(path, named)
     done = attempt(path.read_bytes)
     if done.error is not None:
@@ -111,7 +112,7 @@ def _hint(error: BaseException) -> str:
 
 
 def _no_file(path: Path, named: str) -> UsageError:
-    if path.is_dir():
+    if os.path.isdir(path):
         files = sorted(each.name for each in path.glob("*.py"))
         inside = f", one of {', '.join(files[:8])}" if files else ""
         return UsageError(f"{named} is a folder: name a file in it{inside}")

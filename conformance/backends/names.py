@@ -65,7 +65,7 @@ def place_of(spec: str, noun: str = "backend") -> Place | None:
     if not (colon and is_dotted(attribute)):
         before, attribute = spec, ""
     if before.endswith(".py") or before.startswith("~") or "/" in before or os.sep in before:
-        return Place(spec, noun, attribute, file=Path(before).expanduser(), is_typed=True)
+        return Place(spec, noun, attribute, file=Path(os.path.expanduser(before)), is_typed=True)
     return Place(spec, noun, attribute, before, is_typed=True) if colon and before and attribute else None
 
 
@@ -73,7 +73,7 @@ def known_place(spec: str) -> Place:
     """Where the backend is that ``spec`` names. Raises UsageError with a sentence that says what to write instead."""
     place = place_of(spec)
     if place is None:
-        files = [f"{spec}.py"] if spec and Path(f"{spec}.py").is_file() else []
+        files = [f"{spec}.py"] if spec and os.path.isfile(f"{spec}.py") else []
         raise unknown("backend", spec, [*names(), *files, *SPELLINGS])
     return place
 

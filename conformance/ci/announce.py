@@ -13,14 +13,15 @@ from conformance.conclude import Conclusion
 from conformance.diff import markdown
 from conformance.diff.result import Diff
 from conformance.records import Line
+from conformance.terminal import is_github_job
 
-ACTIONS, SUMMARY = "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"
-"""Environment variables: "true" in a GitHub job, and the file that takes the summary of its step."""
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Environment variable: the file that takes the summary of a GitHub job's step."""
 
 
 def announce(header: Line, lines: Sequence[Line], conclusion: Conclusion, against: Diff | None = None) -> None:
     """Annotate the job and append to its summary. Annotations go to stderr, which GitHub reads as it does stdout."""
-    if os.environ.get(ACTIONS) == "true":
+    if is_github_job():
         sys.stderr.writelines(f"{line}\n" for line in annotate(header, lines, conclusion, against))
     summarise(lambda: summary_of(header, lines, conclusion, against))
 

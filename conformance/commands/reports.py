@@ -132,7 +132,10 @@ def explain(
     script: Annotated[bool, typer.Option("--script", help="Print a script that shows it with torch alone.")] = False,
     quantiser: Quantisers = None,
     linear: Linears = None,
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write the script to FILE instead.")] = None,
+    to: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--to", metavar="FILE", help="Write the script to FILE instead."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what was asked of a kernel, what came and what that is: right, a named fault, or unexplained."""

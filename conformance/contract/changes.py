@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from packaging.version import InvalidVersion, Version
-
 from cases import Problem
 from cases.problem import WHOLE_RECIPES
 from conformance.contract.described import DEVICES, described, every_platform
@@ -15,8 +13,8 @@ from conformance.contract.row import APIS
 from conformance.contract.table import promise_of
 from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import deviations_on
-from conformance.errors import UsageError
 from conformance.probe import Platform
+from conformance.versions import release
 
 PROBLEMS = (
     Problem(83, 576, 7168),
@@ -57,10 +55,7 @@ def told(found: Iterable[Change]) -> list[str]:
 def _version(text: str | None) -> str:
     import torch
 
-    try:
-        return str(Version(text or torch.__version__))
-    except InvalidVersion:
-        raise UsageError(f"a version of torch is wanted, such as 2.13.0, got {text!r}") from None
+    return release(text or torch.__version__)
 
 
 def _platforms(torch: str, on: str | None) -> Sequence[Platform]:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from cases.files import read_file
 from conformance.deviations.entry import AXES, Entry, Sizes, Where
 from conformance.errors import UsageError, unknown
 from conformance.probe import KINDS
@@ -30,10 +31,10 @@ VERSIONS = ("torch", "runtime", "cublas", "driver")
 def read_ledger(path: Path) -> tuple[Entry, ...]:
     """The entries of ``path``. Raises UsageError naming the file, the entry and the key that is wrong."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(read_file(path).decode())
     except OSError as error:
         raise UsageError(f"the ledger {str(path)!r} cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no text, no TOML, more digits or deeper than can be read
         raise UsageError(f"the ledger {str(path)!r} is no TOML: {error}") from error
     try:
         _known(document, ("schema", "deviation"), "key")

@@ -17,6 +17,7 @@ from conformance.diagnosis.whole import name_whole
 from conformance.evidence import Evidence
 from conformance.location import Location, locate
 from conformance.measure import out_of_bound, wrong_exactly
+from conformance.phases import during
 from conformance.presentation import present
 from conformance.strips import needs_strips
 from conformance.trial import Finding, Trial
@@ -75,7 +76,12 @@ def described(trial: Trial, found: Finding) -> dict[str, object]:
     case, out = trial.assignment.case, found.output
     if found.judgement.verdict != "failed" or found.judgement.measured is None or out is None or needs_strips(case):
         return {}
-    wrong = wrong_elements(case, trial.evidence, out)
+    with during("diagnosis"):
+        return _described(trial, out)
+
+
+def _described(trial: Trial, out: Tensor) -> dict[str, object]:
+    wrong = wrong_elements(trial.assignment.case, trial.evidence, out)
     located = _located(trial.problem, trial.evidence, out, wrong) if wrong.any() else None
     told: dict[str, object] = {} if located is None else vars(located).copy()
     if told and bool(out.isnan().all()):

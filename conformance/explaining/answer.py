@@ -12,6 +12,7 @@ from typing import Any
 from conformance.errors import UsageError
 from conformance.explaining.account import Account, accounts_in
 from conformance.explaining.document import document
+from conformance.outputs import writing
 from conformance.subjects.kinds import KERNEL, LINEAR, QUANTISER, Kind, kind_of
 
 WRONG = ("failed", "known-deviation", "stale-deviation")
@@ -90,9 +91,5 @@ def _from_rerun(account: Account) -> tuple[str, str]:
 
 
 def _write(to: Path, text: str) -> None:
-    try:
+    with writing(to, "the script"):
         to.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"the script cannot be written to {str(to)!r} ({error.strerror}): name another file"
-        ) from error

@@ -13,6 +13,7 @@ import torch
 from conformance.faults import FAULTS, HONEST
 from conformance.faults.kept import KEPT
 from conformance.faults.matrix import Killed, Matrix
+from conformance.outputs import writing
 from conformance.probe import parse_device, probe
 
 
@@ -37,8 +38,9 @@ def document(found: Matrix) -> dict[str, Any]:
 def write(found: Matrix, path: Path) -> None:
     """Put the JSON document where ``path`` is, in one step: whoever reads it finds the latest one whole."""
     beside = path.with_name(path.name + ".new")
-    beside.write_text(json.dumps(document(found), indent=2) + "\n", encoding="utf-8")
-    beside.replace(path)
+    with writing(path, "the matrix"):
+        beside.write_text(json.dumps(document(found), indent=2) + "\n", encoding="utf-8")
+        beside.replace(path)
 
 
 def _check(found: Matrix, check: str) -> dict[str, Any]:

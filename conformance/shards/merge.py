@@ -13,6 +13,7 @@ from conformance.ci.announce import announce
 from conformance.conclude import BROKEN, INCONCLUSIVE, WRONG, Conclusion, conclude, conclusion_of
 from conformance.endings import say
 from conformance.errors import UsageError
+from conformance.phases import added
 from conformance.records import Line, ReportWriter, footer, lies_in, plan_of
 from conformance.report_file import FILE
 from conformance.shards.part import MAY_DIFFER, Part, check_agreement, join
@@ -50,7 +51,10 @@ def merge(paths: Sequence[Path], folder: Path) -> Merged:
     missing = list(_missing(parts, header, lines))
     if missing:
         header["shard"] = f"{'+'.join(dict.fromkeys(str(part.shard.index) for part in parts))}/{parts[0].shard.count}"
-    return Merged(header, tuple(lines.values()), _footer(header, list(lines.values()), missing), tuple(notes))
+    ending = _footer(header, list(lines.values()), missing)
+    if took := added((part.side.footer or {}).get("seconds", {}) for part in parts):
+        ending["seconds"] = took
+    return Merged(header, tuple(lines.values()), ending, tuple(notes))
 
 
 def tell(merged: Merged, folder: Path) -> int:

@@ -45,10 +45,10 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """``2/5``. Raises UsageError."""
-        numbers = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+        numbers = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         index, count = map(int, numbers.groups()) if numbers else (0, 0)
         if not 1 <= index <= count:
-            raise UsageError(f"--shard takes I/N, the share I of N from 1/N to N/N, got {text!r}")
+            raise UsageError(f"--shard takes I/N, the share I of N from 1/N to N/N, N below a million, got {text!r}")
         return cls(index, count)
 
     def __str__(self) -> str:

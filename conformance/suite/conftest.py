@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import pytest
 
@@ -30,9 +31,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("drawing", [_batch(d) for d in drawings], scope="function")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
     """Drop what pytest puts in the place of an empty plan: a skipped item that is no case would stay unexplained."""
-    items[:] = [item for item in items if not _is_placeholder(item)]
+    found = yield
+    return [item for item in found if not _is_placeholder(item)] if isinstance(found, list) else found
 
 
 def _is_placeholder(item: pytest.Item) -> bool:

@@ -9,12 +9,13 @@ import pytest
 from made_reports import Command, about, line, write
 
 from conformance.baseline import Baseline
-from conformance.ci.announce import ACTIONS, SUMMARY
+from conformance.ci.announce import SUMMARY
 from conformance.ci.github import MOST, annotate
 from conformance.ci.job_summary import LIMIT, summary_of
 from conformance.conclude import Conclusion
 from conformance.diff.sides import Side
 from conformance.records import Line
+from conformance.terminal import ACTIONS
 
 SMALL = "gemm/1x128-128x128/m5-n144-k400/bf16/tagged-integers/s0"
 GREEN, RED = Conclusion(0, "CONFORMS: 1 passed"), Conclusion(1, "WRONG: 1 of 1 cases failed")

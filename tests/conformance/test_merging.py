@@ -41,6 +41,9 @@ def test_the_shards_of_a_run_give_the_run(
     merged = read_report(Path("merged"))
 
     assert footer is not None
+    took = merged[2].pop("seconds") if merged[2] else {}
+    shards = [part[2]["seconds"] for part in parts if part[2]]
+    assert took == {phase: pytest.approx(sum(each[phase] for each in shards)) for phase in footer.pop("seconds")}
     assert merged[2] == footer == {**footer, "complete": True, "exit_code": 0, "digest": digest(lines)}
     assert [len(part[1]) for part in parts] == [4, 4, 4]
     assert {**merged[0], "command": []} == {**header, "command": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import shlex
 from pathlib import Path
 
@@ -17,10 +18,10 @@ def start_backend(path: Path, form: str) -> Path:
 
     Raises UsageError where something stands there already, and where nothing can be written.
     """
-    file = path / NAME if path.is_dir() else path
+    file = path / NAME if os.path.isdir(path) else path
     if file.suffix != ".py" or not str(file).isprintable():
         raise UsageError(f"{str(path)!r} is no folder and no file of Python: write {str(path.with_suffix('.py'))!r}")
-    if file.exists() or file.is_symlink():
+    if os.path.lexists(file):
         raise UsageError(f"{str(file)!r} exists already and stays as it is: name another file")
     text = (HERE / FORMS[form]).read_text(encoding="utf-8").replace(NAME, shlex.quote(str(file)))
     try:

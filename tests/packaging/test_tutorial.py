@@ -1,4 +1,4 @@
-"""The tutorial, typed: what stands under its commands is what they print."""
+"""The tutorial, typed where there is the wheel alone: what stands under its commands is what they print."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
+from installed import Installation
 from tutorial import BLOCK, Step, play, told_lines
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 
 
 @pytest.fixture(scope="module")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
-    folder = tmp_path_factory.mktemp("empty")
-    return [step for _, block in play(PAGE.read_text(encoding="utf-8"), folder) for step in block]
+def steps(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    played = play(PAGE.read_text(encoding="utf-8"), tmp_path_factory.mktemp("empty"), installation.environment)
+    return [step for _, block in played for step in block]
 
 
 def test_every_command_prints_what_stands_under_it(steps: list[Step]) -> None:
