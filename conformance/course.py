@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 
 from cases import parse_case
 from cases.strategies import EXAMPLES
@@ -20,15 +21,18 @@ RANKS = {"passed": 4, "rejected": 6, "known-deviation": 7, "unsupported": 8}
 
 
 class Course:
-    """The course of a run over ``keys``, which began judging at ``started`` (seconds of any clock)."""
+    """The course of a run over ``keys``, which began judging at ``started`` (seconds of any clock).
 
-    def __init__(self, keys: Iterable[Key], started: float) -> None:
-        self._open = {key: weight_of(key[1]) for key in keys}
+    ``kept`` are the verdicts that there were before, which say nothing of the time that others take.
+    """
+
+    def __init__(self, keys: Sequence[Key], started: float, kept: Mapping[Key, str] = MappingProxyType({})) -> None:
+        self._open = {key: weight_of(key[1]) for key in keys if key not in kept}
         self._started = started
         self._weight = sum(self._open.values())
         self._open_weight = self._weight
-        self.total = len(self._open)
-        self._verdicts: dict[Key, str] = {}
+        self.total = len(keys)
+        self._verdicts = dict(kept)
         self.at_work = ""
 
     @property
@@ -44,9 +48,10 @@ class Course:
     def left(self, now: float) -> float | None:
         """Seconds until the end, by the rate so far; None while that would be a guess."""
         elapsed, share = now - self._started, self.done / max(self.total, 1)
-        if elapsed < EARLY_SECONDS or share < EARLY_SHARE or not self._open:
+        judged = self._weight - self._open_weight
+        if elapsed < EARLY_SECONDS or share < EARLY_SHARE or not self._open or not judged:
             return None
-        return elapsed * self._open_weight / (self._weight - self._open_weight)
+        return elapsed * self._open_weight / judged
 
     def pieces(self, now: float, elapsed: float) -> Iterator[Piece]:
         """The line that says so, at the time ``now`` and ``elapsed`` seconds after the command began."""

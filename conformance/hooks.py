@@ -20,6 +20,10 @@ def pytest_conformance_planned(keys: list[Key]) -> None:
     """Say what will be judged, once, before the first case runs."""
 
 
+def pytest_conformance_kept(lines: list[dict[str, Any]]) -> None:
+    """Say which lines an earlier run has left, once, before the plan that they belong to."""
+
+
 def pytest_conformance_judged(line: dict[str, Any]) -> None:
     """Say what became of a case: its line of the report, which is written already."""
 

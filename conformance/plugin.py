@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from conformance.isolation.guard import Guard
     from conformance.reporting import Reporter
     from conformance.request import Request
+    from conformance.resuming.earlier import Earlier
     from conformance.session import Session
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
@@ -79,6 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--conformance-timeout", type=float, default=DEFAULT, metavar="S", help="seconds of a case in a worker; 0: any"
     )
+    group.addoption("--conformance-resume", action="store_true", help="go on with the report in --conformance-report")
     group.addoption("--conformance-baseline", type=Path, metavar="FILE", help="report to compare this run with")
 
 
@@ -144,6 +146,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     if is_worker(config):
         _guard(config)
+        _deselect(config)
     if _is_isolated(config):
         _isolate(config)
     elif _asked(config):
@@ -192,6 +195,13 @@ def _guard(config: pytest.Config) -> None:
         config.pluginmanager.register(Watched(config.stash[GUARD]), "conformance-watched")
 
 
+def _deselect(config: pytest.Config) -> None:
+    from conformance.resuming.deselecting import Deselecting
+
+    told = Deselecting.told(config.workerinput)  # type: ignore[attr-defined]
+    config.pluginmanager.register(told, "conformance-deselecting")
+
+
 def _asked(config: pytest.Config) -> bool:
     """Whether any of our options was given; nobody else's session imports more than this module."""
     defaults = {
@@ -200,6 +210,7 @@ def _asked(config: pytest.Config) -> bool:
         "conformance_tp": 1,
         "conformance_quarantined": False,
         "conformance_timeout": DEFAULT,
+        "conformance_resume": False,
     }
     ours = {name: value for name, value in vars(config.option).items() if name.startswith("conformance_")}
     return any(value not in (None, [], defaults.get(name)) for name, value in ours.items())
@@ -245,12 +256,15 @@ def _open_report(config: pytest.Config) -> None:
     option = config.option
     chosen = (option.conformance_case, option.conformance_model, option.keyword, option.markexpr)
     try:
+        earlier = _earlier(config)
         reporter = Reporter(
             lambda: session_of(config),
             config.pluginmanager,
             folder=option.conformance_report,
             require=tuple(option.conformance_require),
             selected=any(chosen),
+            keyword=option.keyword,
+            earlier=earlier,
             shard=option.conformance_shard,
             baseline=option.conformance_baseline,
         )
@@ -258,6 +272,20 @@ def _open_report(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.stash[REPORTER] = reporter
     config.pluginmanager.register(reporter, "conformance-reporter")
+
+
+def _earlier(config: pytest.Config) -> Earlier | None:
+    """The report to go on with, its cases left out. Raises UsageError where there is none."""
+    from conformance.resuming.deselecting import Deselecting
+    from conformance.resuming.earlier import Earlier
+
+    if not config.option.conformance_resume:
+        return None
+    if config.option.conformance_report is None:
+        raise UsageError("--conformance-resume goes on with a report: name its folder with --conformance-report")
+    earlier = Earlier.read(config.option.conformance_report)
+    config.pluginmanager.register(Deselecting(earlier.kept), "conformance-deselecting")
+    return earlier
 
 
 @pytest.hookimpl(tryfirst=True)

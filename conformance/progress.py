@@ -30,6 +30,7 @@ class Progress:
         self._phase = "starting"
         self._course: Course | None = None
         self._failures = 0
+        self._kept: dict[Key, str] = {}
         self._display: Display = (
             LiveLine(self._stream, self._pieces) if is_live(stream) else LogLines(self._stream, self._pieces, now)
         )
@@ -63,8 +64,12 @@ class Progress:
 
     def pytest_conformance_planned(self, keys: list[Key]) -> None:
         """Begin to count."""
-        self._course = Course(keys, self._now())
-        self._display.show(0.0)
+        self._course = Course(keys, self._now(), self._kept)
+        self._display.show(self._course.done / self._course.total)
+
+    def pytest_conformance_kept(self, lines: list[dict[str, Any]]) -> None:
+        """Note what an earlier run has judged; what failed then is shown at the end only."""
+        self._kept = {(line["backend"], line["id"]): line["verdict"] for line in lines}
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note what is at work."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from io import FileIO
@@ -50,15 +51,16 @@ class ReportWriter:
     """Writes ``DIR/report.jsonl``, line by line, past every buffer. Raises UsageError when DIR cannot be written.
 
     What an earlier run left beside it goes at once: beside a run that is killed it would be taken for that run's.
+    The report itself stays where this run ``goes_on`` with it, until its lines are rewritten.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, goes_on: bool = False) -> None:
         self.path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name in (PAGE, JUNIT):
                 (folder / name).unlink(missing_ok=True)
-            self._file = self.path.open("wb", buffering=0)
+            self._file = self.path.open("ab" if goes_on else "wb", buffering=0)
         except OSError as error:
             raise _unwritable(folder, error) from error
 
@@ -76,9 +78,7 @@ class ReportWriter:
         """Put ``lines`` in the place of all that was written, at once. Raises ReportLostError, and changes nothing."""
         new = self.path.with_name(f"{FILE}.new")
         try:
-            file = new.open("wb", buffering=0)
-            for line in lines:
-                _put(file, line)
+            file = _made(new, lines)
             new.replace(self.path)
         except OSError as error:
             new.unlink(missing_ok=True)
@@ -92,6 +92,19 @@ class ReportWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _made(path: Path, lines: Iterable[Line]) -> FileIO:
+    """A new file of these ``lines``, on the disk: a machine that is lost must not keep the name alone."""
+    file = path.open("wb", buffering=0)
+    try:
+        for line in lines:
+            _put(file, line)
+        os.fsync(file.fileno())
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def _put(file: FileIO, line: Line) -> None:

@@ -15,13 +15,16 @@ from conformance.conclude import CONFORMS, INCONCLUSIVE, Conclusion, conclude, w
 from conformance.diff.result import Diff
 from conformance.diff.sides import Side
 from conformance.endings import say, what_broke
+from conformance.errors import UsageError
 from conformance.heading import about
 from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
 from conformance.phases import added
-from conformance.records import Line, ReportLostError, ReportWriter, check_folder, footer, header
+from conformance.records import Line, ReportLostError, ReportWriter, check_folder, footer, header, plan_of
+from conformance.resuming.asked import Asked
 
 if TYPE_CHECKING:
+    from conformance.resuming.earlier import Earlier
     from conformance.session import Session
 
 
@@ -36,6 +39,8 @@ class Reporter:
         folder: Path | None,
         require: tuple[str, ...],
         selected: bool,
+        keyword: str = "",
+        earlier: Earlier | None = None,
         shard: str | None = None,
         baseline: Path | None = None,
     ) -> None:
@@ -43,6 +48,8 @@ class Reporter:
         self._plugins = plugins
         self._require = require
         self._selected = selected
+        self._keyword = keyword
+        self._earlier = earlier
         self._shard = shard
         # Read before anything runs: a file that is no report is found now.
         self._baseline = Baseline.read(baseline) if baseline else None
@@ -68,22 +75,44 @@ class Reporter:
         self._plan(ids)
 
     def _plan(self, nodeids: Iterable[str]) -> None:
-        keys = [key for nodeid in nodeids if (key := key_of(nodeid))]
+        kept = self._earlier.kept if self._earlier else {}
+        keys = [*kept, *(key for nodeid in nodeids if (key := key_of(nodeid)))]
         # The workers of pytest-xdist all send the same plan.
         if keys and not self._planned:
             self._planned = dict.fromkeys(keys)
-            self._keep(self._head())
+            head = self._head()
+            self._lines = dict(kept)
+            self._end_unless(self._tried(lambda writer: writer.rewrite([head, *kept.values()])))
             self._draw(None)
+            self._plugins.hook.pytest_conformance_kept(lines=list(kept.values()))
             self._plugins.hook.pytest_conformance_planned(keys=keys)
 
     def _head(self) -> Line:
         session = self._session()
         self._selected = self._selected or self._planned.keys() != session.share
-        self._header = header({**about(session), "selected": self._selected})
+        self._header = self._checked(
+            header(
+                {
+                    **about(session),
+                    "asked": Asked(session.request, self._keyword).to_json(),
+                    "selected": self._selected,
+                    "selection": plan_of(self._planned),
+                }
+            )
+        )
         # Not before there is a plan: a call that is wrong leaves the report of an earlier one.
-        self._writer = ReportWriter(self._folder) if self._folder else None
+        self._writer = ReportWriter(self._folder, goes_on=self._earlier is not None) if self._folder else None
         self._plugins.hook.pytest_conformance_began(header=self._header)
         return self._header
+
+    def _checked(self, head: Line) -> Line:
+        """``head``, that of the whole run where this one goes on; the session ends where it must not."""
+        try:
+            return self._earlier.continued(head) if self._earlier else head
+        except UsageError as error:
+            self._planned = {}
+            self._plugins.hook.pytest_conformance_misused(sentence=str(error))
+            pytest.exit(str(error), pytest.ExitCode.USAGE_ERROR)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the record as soon as it is known; a failure without one is the harness's own."""
@@ -201,7 +230,10 @@ class Reporter:
 
     def _keep(self, line: Line) -> None:
         """Write ``line``, and end a session that would go on without a record."""
-        if not self._write(line):
+        self._end_unless(self._write(line))
+
+    def _end_unless(self, recorded: bool) -> None:
+        if not recorded:
             pytest.exit("there is no record any more", INCONCLUSIVE)
 
     def _write(self, line: Line) -> bool:

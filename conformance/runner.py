@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from conformance.progress import Progress
 from conformance.records import check_folder
 from conformance.report_file import FILE, BadReportError
 from conformance.request import Request
+from conformance.resuming.asked import Asked
+from conformance.resuming.earlier import Earlier
 from conformance.show import tell
 
 PACKAGE = Path(__file__).resolve().parent
@@ -31,16 +35,49 @@ LONGEST = 1e9
 """Seconds that a limit may be: thirty years, and less than overflows any clock."""
 
 
+def resume_suite(
+    folder: Path,
+    typed: Asked,
+    names: Collection[str],
+    *,
+    workers: str | None = None,
+    timeout: float = limits.DEFAULT,
+) -> int:
+    """Go on with the run whose report is in ``folder``, as it was asked for; else as `run_suite`.
+
+    ``names`` are the members of ``typed`` that were asked for again: they may only repeat what the report says.
+    """
+    earlier = Earlier.read(folder)
+    asked = Asked.read(earlier.header, folder)
+    asked.check_typed(typed, names, folder)
+    if earlier.is_finished:
+        say(f"the run in {folder} came to its end: nothing is left of it to be run")
+        return _conclude(folder, Endings(()), _baseline(asked.request))
+    asked.check_code(names, folder)
+    say(f"going on with {folder}: {len(earlier.kept)} of its cases are judged")
+    request = replace(asked.request, report=folder)
+    return run_suite(request, keyword=asked.keyword, workers=workers, timeout=timeout, resumes=True)
+
+
+def _baseline(request: Request) -> Baseline | None:
+    return Baseline.read(request.baseline) if request.baseline else None
+
+
 def run_suite(
-    request: Request, *, keyword: str | None = None, workers: str | None = None, timeout: float = limits.DEFAULT
+    request: Request,
+    *,
+    keyword: str | None = None,
+    workers: str | None = None,
+    timeout: float = limits.DEFAULT,
+    resumes: bool = False,
 ) -> int:
     """Judge ``request`` and print the verdict table; returns the exit code. Raises UsageError for a wrong request.
 
     ``workers`` is the number of worker processes, or auto; without any, cases run in this one. ``timeout`` is the
-    limit of a case in a worker, in seconds.
+    limit of a case in a worker, in seconds. A run that ``resumes`` goes on with the report in its folder.
     """
     folder = request.report or DEFAULT_REPORT
-    baseline = Baseline.read(request.baseline) if request.baseline else None
+    baseline = _baseline(request)
     _check_workers(workers)
     if not 0 <= timeout < LONGEST:
         raise UsageError(f"--timeout takes seconds, below {LONGEST:.0e}, or 0 for none, got {timeout}")
@@ -51,6 +88,7 @@ def run_suite(
             with Progress(sys.stderr) as progress:
                 _check(request, folder, in_workers=workers != "0")
                 arguments = _arguments(request, folder, keyword, workers, timeout)
+                arguments += ["--conformance-resume"] if resumes else []
                 with contextlib.redirect_stdout(sys.stderr):
                     status = pytest.main(arguments, plugins=[progress, endings])
         except KeyboardInterrupt:

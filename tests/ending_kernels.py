@@ -1,4 +1,4 @@
-"""Kernels under which a session can be ended at a chosen moment, and kernels that end their process."""
+"""Kernels under which a session can be ended at a chosen moment, that note their calls, or that end their process."""
 
 from __future__ import annotations
 
@@ -33,3 +33,20 @@ class KillsAndLingers(Lingers):
         if operands[0].shape[0] == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().apply_block_scaled_mm(*operands, out_dtype=out_dtype, **more)
+
+
+class Counted(Reversed):
+    """Notes the M of every product that it is asked for."""
+
+    name = "counted"
+
+    def apply_block_scaled_mm(self, *operands: Tensor, out_dtype: torch.dtype, **more: Any) -> Tensor:
+        with open(os.environ["COUNTED_CALLS"], "a") as calls:
+            calls.write(f"{operands[0].shape[0]}\n")
+        return super().apply_block_scaled_mm(*operands, out_dtype=out_dtype, **more)
+
+
+class CountedAndLingers(Counted, Lingers):
+    """Takes its time, too."""
+
+    name = "counted-and-lingers"

@@ -28,6 +28,7 @@ from conformance.commands.options import (
     Ranks,
     Report,
     Require,
+    Resume,
     Seed,
     ShardOf,
     Timeout,
@@ -40,6 +41,7 @@ from conformance.isolation.limits import DEFAULT
 
 @app.command()
 def run(
+    context: typer.Context,
     backend: Backends = None,
     device: Device = None,
     profile: Profile = "standard",
@@ -59,13 +61,15 @@ def run(
     baseline: BaselineFile = None,
     quantiser: Quantisers = None,
     linear: Linears = None,
+    resume: Resume = None,
 ) -> None:
     """Judge backends, quantisers and linears.
 
     Exit code: 0 conforms, 1 wrong, 2 misused, 3 harness failed, 4 inconclusive.
     """
     from conformance.request import Request
-    from conformance.runner import run_suite
+    from conformance.resuming.asked import Asked, members_called
+    from conformance.runner import resume_suite, run_suite
     from conformance.shards.share import Shard
 
     chosen: dict[str, Any] = {"cases": tuple(case or ()), "model": model, "tp": tp, "examples": examples}
@@ -73,7 +77,19 @@ def run(
     chosen |= {"shard": Shard.parse(shard) if shard is not None else None, "baseline": baseline}
     chosen |= {"quantisers": tuple(quantiser or ()), "linears": tuple(linear or ())}
     request = Request(tuple(backend or ()), device, profile, seed, report, tuple(require or ()), **chosen)
-    raise typer.Exit(run_suite(request, keyword=keyword, workers=workers, timeout=timeout))
+    if resume is None:
+        raise typer.Exit(run_suite(request, keyword=keyword, workers=workers, timeout=timeout))
+    words = _typed(context)
+    if "report" in words and report.resolve() != resume.resolve():
+        raise UsageError(f"--resume {resume} goes on with the report in there: leave --report out")
+    typed = Asked(request, keyword or "")
+    raise typer.Exit(resume_suite(resume, typed, members_called(words), workers=workers, timeout=timeout))
+
+
+def _typed(context: typer.Context) -> set[str]:
+    """The parameters that were given, and are not at their defaults for want of a word."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 
 
 @app.command("list")

@@ -72,6 +72,10 @@ BaselineFile = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("--baseline", metavar="FILE", help="A report kept from before: what became worse since fails, too."),
 ]
+Resume = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("--resume", metavar="DIR", help="Go on with the run that reports to DIR, as it was asked for."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def merge(paths: Sequence[Path], folder: Path) -> Merged:
             raise UsageError(f"the folder {str(folder)!r} holds one of the shards: name another with --report")
         check_agreement(parts[0], part)
     lines, notes = join(parts)
-    header = _header(parts)
+    header = _header(parts, lines)
     missing = list(_missing(parts, header, lines))
     if missing:
         header["shard"] = f"{'+'.join(dict.fromkeys(str(part.shard.index) for part in parts))}/{parts[0].shard.count}"
@@ -68,11 +68,14 @@ def tell(merged: Merged, folder: Path) -> int:
     return code
 
 
-def _header(parts: Sequence[Part]) -> Line:
+def _header(parts: Sequence[Part], lines: Iterable[Key]) -> Line:
     """That of the first shard, with all values of what may differ, and of the whole plan."""
     headers = [part.side.header for part in parts]
     varying = {name: " / ".join(dict.fromkeys(str(h[name]) for h in headers if h.get(name))) for name in MAY_DIFFER}
-    whole = {name: value for name, value in headers[0].items() if name != "shard"}
+    whole = {name: value for name, value in headers[0].items() if name not in ("shard", "resumed")}
+    if "asked" in whole:
+        whole["asked"] = {name: value for name, value in whole["asked"].items() if name != "shard"}
+        whole["selection"] = plan_of(lines)
     command = _without_shard(headers[0].get("command", ()))
     selected = any(header.get("selected") for header in headers)
     return {**whole, **varying, "command": command, "selected": selected}

@@ -1,0 +1,1 @@
+"""A run that goes on where an earlier one stopped."""
