@@ -124,8 +124,11 @@ def _check_workers(workers: str | None) -> None:
 
 
 def _arguments(request: Request, folder: Path, keyword: str | None, workers: str | None, timeout: float) -> list[str]:
-    """Arguments of a pytest session that no configuration of the current folder reaches."""
-    arguments = ["--pyargs", "conformance", "-p", "conformance.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
+    """Arguments of a pytest session that no configuration of the current folder reaches.
+
+    The suite is named by its path: where nothing is, pytest loads the conftest of the current folder.
+    """
+    arguments = [str(PACKAGE / "suite"), "-p", "conformance.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
     arguments += ["-c", os.devnull, "--rootdir", str(PACKAGE.parent), "--confcutdir", str(PACKAGE)]
     # What the terminal shows is `Progress` and the table at the end.
     arguments += ["-p", "no:terminal", "-W", "ignore::pytest.PytestAssertRewriteWarning"]

@@ -40,8 +40,8 @@ def claim_siblings() -> None:
                 f"another package named {name!r} was imported first ({getattr(module, '__file__', None)}): "
                 "run the suite in a process of its own, `conformance run`, or from another folder"
             )
-    if not are_claimed():
-        sys.meta_path.insert(0, SiblingFinder())
+    # First of all: pytest's own finder, which came since, looks for what is installed with a plugin wherever it can.
+    sys.meta_path[:] = [SiblingFinder(), *(each for each in sys.meta_path if not isinstance(each, SiblingFinder))]
 
 
 def are_claimed() -> bool:
