@@ -230,6 +230,14 @@ def test_a_finished_report_is_told_again_and_nothing_runs(
     assert (finished / "report.jsonl").read_bytes() == before
 
 
+def test_the_time_of_a_case_is_that_of_the_cases_that_were_left(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "on", about(resumed=1), line("passed", "x"), line("passed", "y"), line("passed", "z"))
+    header, *cases, ending = lines_of(folder)
+    timed = left(tmp_path / "timed", [header, *cases, {**ending, "seconds": {"kernel": 3.0}}])
+
+    assert "\ntime: 1500 ms a case: kernel 100%" in command("show", timed)[1]
+
+
 def test_there_has_to_be_a_report(tmp_path: Path, command: Command) -> None:
     code, _, err = command("run", "--resume", tmp_path)
 
