@@ -44,8 +44,8 @@ def tell(header: Line, lines: Sequence[Line], footer: Line | None, *, where: Pat
 
 def _timed(header: Line, lines: Sequence[Line]) -> int:
     """How many cases the times of the footer are for: a run that went on times those that were left."""
-    kept: int = header.get("resumed", 0)
-    return max(sum(line["verdict"] != "not-run" for line in lines) - kept, 0)
+    judged, kept = [line for line in lines if line["verdict"] != "not-run"], int(header.get("resumed", 0))
+    return max(len(judged) - kept, 0)
 
 
 def _abandon_stdout() -> None:
