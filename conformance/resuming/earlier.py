@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os.path
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +33,9 @@ class Earlier:
     @classmethod
     def read(cls, folder: Path) -> Earlier:
         """The report in ``folder``; a last line that was cut is left out. Raises BadReportError, or UsageError."""
-        if folder.is_file():
+        if os.path.isfile(folder):
             raise UsageError(f"to go on takes the folder of a run's --report, and {str(folder)!r} is a file")
-        header, lines, footer = read_report(folder / FILE if folder.is_dir() else folder)
+        header, lines, footer = read_report(folder / FILE if os.path.isdir(folder) else folder)
         kept = {(line["backend"], line["id"]): line for line in lines if line["verdict"] not in OPEN}
         return cls(folder, header, kept, footer is not None and len(kept) == len(lines))
 

@@ -52,6 +52,8 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     ("contract", "--from"): ("x", "2.x", ">=2", *TEXTS[1:14]),
     ("show",): NO_FILES,
     ("statement",): NO_FILES,
+    ("run", "--resume"): NO_FILES,
+    ("run", "-n", "0", "--resume"): ("good", "good/report.jsonl", *NO_FILES),
     ("statement", "good", "--backend"): ("c", *TEXTS),
     ("merge", "--report", "written"): ("good", *NO_FILES),
     ("show", "good", "--html"): ("/", "", "folder", "no/such/x.html", "/dev/null/x", LONG, "/proc/x.html"),

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_reports import about, line, write
+import torch
+from made_reports import ABOUT, about, line, write
 from mutations import mutated_bytes, mutated_values
 from surface import Judge
 
@@ -83,6 +84,22 @@ def test_a_report_with_something_else_in_it_is_never_green(number: int, bad: Pat
         code = answered(*READERS[number], writes="written")
 
         assert code != 0 or READERS[number][0] in ("explain", "diff"), changed
+
+
+def test_a_run_that_goes_on_with_a_report_with_something_else_in_it_is_never_green(
+    place: Path, answered: Judge
+) -> None:
+    asked = {"backends": ["native"], "cases": [ID], "device": "cpu", "seed": 0, "keyword": "m5", "examples": 0}
+    asked |= {"profile": "quick", "require": ["cpu"], "quarantined": False, "tp": 1, "deviations": [], "linears": []}
+    cut = [{**ABOUT, "kind": "header", "schema": 1, "asked": asked, "torch": torch.__version__}, WRONG]
+    (place / "cut").mkdir()
+    found = []
+    for changed in mutated_values(cut, range(160)):
+        (place / "cut" / "report.jsonl").write_bytes(text_of(*changed))
+
+        found.append(answered("run", "-n", "0", "--resume", "cut", writes="cut"))
+        assert found[-1] != 0, changed
+    assert found.count(2) > 40
 
 
 @pytest.mark.parametrize("number", range(len(READERS)))
