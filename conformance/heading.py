@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from conformance.session import Session
 
 
-def about(session: Session) -> dict[str, Any]:
-    """What the header says of suite, machine, backends and request."""
+def about(session: Session, keyword: str | None = None) -> dict[str, Any]:
+    """What the header says of suite, machine, backends and request, of which ``keyword`` (-k) is a part."""
     # Not before there is a session: in a project's own pytest, `cases` may be the name of a package of its own.
+    from conformance.resuming.asked import Asked
     from conformance.statement.declaration import declared_by
     from conformance.statement.exceptions import told_of
 
@@ -41,5 +42,6 @@ def about(session: Session) -> dict[str, Any]:
         "owing": list(session.ledger.owing(subject.name for subject in session.subjects)),
         "deviations": told_of(session.ledger.entries, {subject.name for subject in session.subjects}),
         **({"shard": str(request.shard)} if request.shard else {}),
+        "asked": Asked(request, keyword).to_json(),
         "command": ["conformance", *sys.argv[1:]],
     }

@@ -21,7 +21,6 @@ from conformance.hooks import Key
 from conformance.items import bare, broken, key_of
 from conformance.phases import added
 from conformance.records import Line, ReportLostError, ReportWriter, check_folder, footer, header, plan_of
-from conformance.resuming.asked import Asked
 
 if TYPE_CHECKING:
     from conformance.resuming.earlier import Earlier
@@ -93,8 +92,7 @@ class Reporter:
         self._header = self._checked(
             header(
                 {
-                    **about(session),
-                    "asked": Asked(session.request, self._keyword).to_json(),
+                    **about(session, self._keyword),
                     "selected": self._selected,
                     "selection": plan_of(self._planned),
                 }
