@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from conformance.session import Session
 
 
-def about(session: Session, keyword: str | None = None) -> dict[str, Any]:
+def about(session: Session, keyword: str = "") -> dict[str, Any]:
     """What the header says of suite, machine, backends and request, of which ``keyword`` (-k) is a part."""
     # Not before there is a session: in a project's own pytest, `cases` may be the name of a package of its own.
     from conformance.resuming.asked import Asked
