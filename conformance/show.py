@@ -28,7 +28,7 @@ def tell(header: Line, lines: Sequence[Line], footer: Line | None, *, where: Pat
     conclusion = conclusion_of(header, lines, footer)
     try:
         stated = statements(header, lines, footer)
-        took = told(footer.get("seconds", {}), sum(line["verdict"] != "not-run" for line in lines)) if footer else ""
+        took = told(footer.get("seconds", {}), _timed(header, lines)) if footer else ""
         print_summary(
             console_on(sys.stdout), header, lines, conclusion=conclusion, stated=stated, took=took, where=where
         )
@@ -40,6 +40,12 @@ def tell(header: Line, lines: Sequence[Line], footer: Line | None, *, where: Pat
         say(f"{WORDS[code]}: the results cannot be printed ({error.strerror}), they are in {where}")
         return code
     return conclusion.code
+
+
+def _timed(header: Line, lines: Sequence[Line]) -> int:
+    """How many cases the times of the footer are for: a run that went on times those that were left."""
+    judged, kept = [line for line in lines if line["verdict"] != "not-run"], int(header.get("resumed", 0))
+    return max(len(judged) - kept, 0)
 
 
 def _abandon_stdout() -> None:

@@ -230,6 +230,14 @@ def test_a_finished_report_is_told_again_and_nothing_runs(
     assert (finished / "report.jsonl").read_bytes() == before
 
 
+def test_the_time_of_a_case_is_that_of_the_cases_that_were_left(tmp_path: Path, command: Command) -> None:
+    folder = write(tmp_path / "on", about(resumed=1), line("passed", "x"), line("passed", "y"), line("passed", "z"))
+    header, *cases, ending = lines_of(folder)
+    timed = left(tmp_path / "timed", [header, *cases, {**ending, "seconds": {"kernel": 3.0}}])
+
+    assert "\ntime: 1500 ms a case: kernel 100%" in command("show", timed)[1]
+
+
 def test_there_has_to_be_a_report(tmp_path: Path, command: Command) -> None:
     code, _, err = command("run", "--resume", tmp_path)
 
@@ -274,11 +282,11 @@ def test_workers_leave_out_what_the_controller_told_them_whatever_the_report_has
     node, config, left_out = SimpleNamespace(workerinput={}), SimpleNamespace(hook=SimpleNamespace()), list[Any]()
     config.hook.pytest_deselected = lambda items: left_out.extend(items)
     items: list[Any] = [
-        SimpleNamespace(nodeid=f"conformance/suite/test_products.py::test_product[b/gemm/s{seed}]") for seed in range(3)
+        SimpleNamespace(nodeid=f"conformance/suite/test_products.py::test_product[b/gemm/{name}/s0]") for name in "xyz"
     ]
     x, y, z = items
 
-    Deselecting([("b", "gemm/s0"), ("b", "gemm/s1")]).pytest_configure_node(node)
+    Deselecting([("b", "gemm/x/s0"), ("b", "gemm/y/s0")]).pytest_configure_node(node)
     told: Any = Deselecting.told(json.loads(json.dumps(node.workerinput)))
     told.pytest_collection_modifyitems(config, items)
 
