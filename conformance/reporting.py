@@ -87,9 +87,6 @@ class Reporter:
             self._plugins.hook.pytest_conformance_planned(keys=keys)
 
     def _head(self) -> Line:
-        # It imports the suite's packages, and a session without any case of ours leaves their names to the project.
-        from conformance.resuming.asked import Asked
-
         session = self._session()
         self._selected = self._selected or self._planned.keys() != session.share
         self._header = self._checked(
