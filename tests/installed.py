@@ -39,7 +39,8 @@ class Distributions:
     def unpacked(self, folder: Path) -> Path:
         """The source tree of the sdist, in ``folder``."""
         with tarfile.open(self.sdist) as archive:
-            archive.extractall(folder, filter="data")
+            # Late releases of 3.10 and 3.11 have filters, too, and earlier ones do not.
+            archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]
         (tree,) = folder.iterdir()
         return tree
 

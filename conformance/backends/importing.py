@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -9,6 +10,7 @@ import os.path
 import re
 import sys
 import traceback
+from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -81,12 +83,23 @@ def _execute(place: Path, name: str, named: str) -> None:
     assert described.loader is not None
     # Known by its name while it runs, as dataclasses, pickles and compilers want it.
     module = sys.modules[name] = importlib.util.module_from_spec(described)
-    done = attempt(partial(described.loader.exec_module, module))
+    with _nothing_cached():
+        done = attempt(partial(described.loader.exec_module, module))
     if done.error is not None:
         del sys.modules[name]
         line = _line_in(place, done.error)
         where = f", line {line}" if line else ""
         raise UsageError(f"{named} cannot be imported ({_said(done.error)}{where}){_hint(done.error)}")
+
+
+@contextlib.contextmanager
+def _nothing_cached() -> Iterator[None]:
+    """Write no bytecode beside somebody's file: a run writes to the folder of its report alone."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _said(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 from cases import Problem, parse_case, plan
 from cases.problem import BLOCK_RECIPES, RECIPES, WHOLE_RECIPES
 from conformance.assignment import Assignment
-from conformance.backends.models import EmulatedSM90, Native
+from conformance.backends.models import EmulatedSM90
 from conformance.backends.protocol import Backend
 from conformance.backends.torch_v1 import TorchV1
 from conformance.backends.torch_v2 import TorchV2
@@ -177,7 +177,7 @@ def test_the_bound_sees_an_ignored_scale(family: str, recipe: str) -> None:
 # Who is asked.
 
 
-@pytest.mark.parametrize("subject", [kernels.Reversed, EmulatedSM90, Native])
+@pytest.mark.parametrize("subject", [kernels.Reversed, EmulatedSM90])
 def test_a_kernel_that_says_nothing_is_asked_for_block_scales_alone(subject: type) -> None:
     backend = Backend(subject(), spec="test")
     case = parse_case("gemm/rowwise/m5-n144-k400/bf16/tagged-integers/s0")
