@@ -23,7 +23,9 @@ MAIN = "from conformance.cli import main; main()"
 
 
 def conformance(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", f"import sys; sys.path.append({str(HERE)!r}); {MAIN}", *arguments]
+    # In one process, where no test asks for workers: each more of them imports torch first.
+    where = ("-n", "0") if arguments[0] == "run" and "-n" not in arguments else ()
+    command = [sys.executable, "-c", f"import sys; sys.path.append({str(HERE)!r}); {MAIN}", *arguments, *where]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
