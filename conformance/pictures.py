@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.errors import UsageError
+from conformance.outputs import check_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,9 +64,16 @@ class Group:
 
 
 def check_pictures() -> None:
-    """Raise UsageError where matplotlib is not installed; asked before the work that a picture would show."""
+    """Raise UsageError where matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         raise UsageError("pictures need matplotlib: pip install 'scaled-mm-conformance[pictures]'")
+
+
+def check_picture(path: Path | None) -> None:
+    """Raise UsageError where none can be drawn to ``path``; before what it shows is computed, which takes minutes."""
+    if path is not None:
+        check_output(path, "the picture", (".svg", ".png"))
+        check_pictures()
 
 
 def draw_peers(document: Mapping[str, Any], path: str | Path) -> None:

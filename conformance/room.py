@@ -7,6 +7,7 @@ import os
 import torch
 
 from cases import Problem
+from conformance.devices import give_back_memory
 
 PER_CODE, PER_RESULT = 8, 12
 """Bytes that building an operand takes at its peak, and those that a result, its poison and its comparison take."""
@@ -27,7 +28,7 @@ def why_no_room(problem: Problem, device: torch.device) -> str | None:
 def _free(device: torch.device) -> int | None:
     """Bytes that can be had, what torch keeps for itself included."""
     if device.type == "cuda":
-        torch.cuda.empty_cache()
+        give_back_memory(device)
         return int(torch.cuda.mem_get_info(device)[0])
     if device.type == "cpu" and "SC_AVPHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -7,6 +7,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.benching.tables import device_seconds
 from conformance.pictures import FAINT, INK, SETTINGS
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _panels(document: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str
     """Title, rows, and the member that is drawn."""
     layers = document.get("layers") or []
     member = "of_roof" if any("of_roof" in row for row in layers) else "microseconds"
-    told = [{**row, "microseconds": _seconds(row) * 1e6} for row in layers]
+    told = [{**row, "microseconds": device_seconds(row) * 1e6} for row in layers]
     found: list[tuple[str, Sequence[Mapping[str, Any]], str]] = []
     for key in dict.fromkeys((row["model"], row["layer"], row["n"], row["k"]) for row in told):
         model, layer, n, k = key
@@ -75,11 +76,6 @@ def _panels(document: Mapping[str, Any]) -> list[tuple[str, Sequence[Mapping[str
         rows = [{**row, "microseconds": row["called_seconds"] * 1e6} for row in document["padding"]]
         found.append(("M padding: µs a call from Python\nN=7168 K=2048", rows, "microseconds"))
     return found
-
-
-def _seconds(row: Mapping[str, Any]) -> float:
-    replayed = row["replayed_seconds"]
-    return float(row["called_seconds"] if replayed is None else replayed)
 
 
 def _draw(axes: Axes, title: str, rows: Sequence[Mapping[str, Any]], member: str, styles: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
+from conformance.benching.clock import Timing
 from conformance.benching.rivals import BF16
 from conformance.terminal import console_on
 
@@ -48,10 +49,14 @@ def _layers(rows: Sequence[Row], console: Console) -> None:
         _ratios(rows, console)
 
 
+def device_seconds(row: Row) -> float:
+    """What the device takes for a call, as near as it was timed: see `Timing`."""
+    return Timing(row["called_seconds"], row["replayed_seconds"]).device
+
+
 def _device(row: Row) -> str:
-    seconds = row["called_seconds"] if row["replayed_seconds"] is None else row["replayed_seconds"]
     share = f" {row['of_roof']:4.0%}" if "of_roof" in row else ""
-    return f"{seconds * 1e6:.1f}{share}"
+    return f"{device_seconds(row) * 1e6:.1f}{share}"
 
 
 def _padding(rows: Sequence[Row], console: Console) -> None:
@@ -87,9 +92,8 @@ def speeds_beside(rows: Sequence[Row], other: str) -> dict[str, float]:
     """By kernel, how many times as fast as ``other`` it is on the device: geometric mean over the products of both."""
     by_product: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in rows:
-        seconds = row["called_seconds"] if row["replayed_seconds"] is None else row["replayed_seconds"]
         product = tuple(row[member] for member in ("model", "tp", "layer", "m", "n", "k"))
-        by_product.setdefault(product, {})[row["kernel"]] = seconds
+        by_product.setdefault(product, {})[row["kernel"]] = device_seconds(row)
     shared = [times for times in by_product.values() if other in times]
     names = dict.fromkeys(name for times in shared for name in times)
     return {name: geometric_mean(times[other] / times[name] for times in shared if name in times) for name in names}

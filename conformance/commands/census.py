@@ -11,6 +11,7 @@ import typer
 from conformance.commands.app import app, put
 from conformance.commands.options import Device, Json, Picture
 from conformance.outputs import check_output, writing
+from conformance.pictures import check_picture
 
 
 @app.command()
@@ -46,14 +47,12 @@ def peers(
     as_json: Json = False,
 ) -> None:
     """Run the seeded faults past the tests of the field, re-created: what each catches, misses, and cannot see."""
-    _check_picture(picture)
+    check_picture(picture)
     from conformance.peers.census import as_sm90, census
     from conformance.peers.table import document, render
-    from conformance.pictures import check_pictures, draw_peers
+    from conformance.pictures import draw_peers
     from conformance.probe import parse_device
 
-    if picture is not None:
-        check_pictures()
     where = parse_device(device)
     found = census(("small",) if small else ("small", "large"), device=where, build=as_sm90, workers=workers)
     if picture is not None:
@@ -68,7 +67,7 @@ def peers(
 @app.command()
 def sensitivity(device: Device = None, picture: Picture = None, as_json: Json = False) -> None:
     """Find the smallest gain, bias, wrong element, row and tile that each tier and each metric of the field detects."""
-    _check_picture(picture)
+    check_picture(picture)
     from conformance.sensitivity import document, measure, render
     from conformance.sensitivity_picture import draw_sensitivity
 
@@ -80,12 +79,6 @@ def sensitivity(device: Device = None, picture: Picture = None, as_json: Json = 
         put(told, True, list)
     else:
         render(told)
-
-
-def _check_picture(picture: Path | None) -> None:
-    """Before what is drawn is computed, which takes minutes."""
-    if picture is not None:
-        check_output(picture, "the picture", (".svg", ".png"))
 
 
 @app.command()

@@ -11,6 +11,8 @@ import typer
 from conformance.commands.app import app, put
 from conformance.commands.options import Backends, Device, Json, Model, Picture, Ranks, Seed
 from conformance.conclude import INCONCLUSIVE
+from conformance.outputs import writing
+from conformance.pictures import check_picture
 
 
 @app.command("new-backend")
@@ -53,17 +55,16 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Time kernels on real layers, what padding M costs, and the engines of the bit model, side by side."""
+    check_picture(picture)
     from conformance.benching.document import bench as run_bench
     from conformance.benching.picture import draw_bench
     from conformance.benching.tables import render
-    from conformance.pictures import check_pictures
     from conformance.request import Request
 
-    if picture is not None:
-        check_pictures()
     document = run_bench(Request(tuple(backend or ()), device, model=model, tp=tp), tuple(part or ()))
     if picture is not None:
-        draw_bench(document, picture)
+        with writing(picture, "the picture"):
+            draw_bench(document, picture)
     if as_json:
         put(document, True, list)
     else:

@@ -62,7 +62,7 @@ class Isolation:
         """End workers that are hung so badly that they cannot even end themselves."""
         while not self._done.wait(1):
             for worker in list(self._workers.values()):
-                if not worker.was_late and is_late(Page.read(worker.diary)):
+                if not worker.was_late and worker.is_late():
                     worker.was_late = True
                     end_group(worker.process)
 
@@ -128,6 +128,15 @@ class Worker:
         self.diary = diary
         self.process: int = node.gateway._rinfo().pid
         self.was_late = False
+        self._written = -1
+
+    def is_late(self) -> bool:
+        """Whether it should have ended itself some time ago; nobody has who wrote since the last look.
+
+        So a diary, which gets long, is read only where it does not grow.
+        """
+        before, self._written = self._written, self.diary.stat().st_size if self.diary.exists() else 0
+        return before == self._written and is_late(Page.read(self.diary))
 
     def died(self, *, lacked_memory: bool) -> Death:
         """How it ended; whatever is left of its process group is ended, too."""

@@ -89,24 +89,21 @@ class Page:
     @classmethod
     def read(cls, path: Path) -> Page:
         """The page at ``path``, as far as it was written."""
-        found: dict[str, Any] = {"traceback": _text(_trace_of(path)), "before": ()}
+        found: dict[str, Any] = {"traceback": _text(_trace_of(path))}
+        before: list[Key] = []
         for word, *more in _words(path):
             if word == "begin":
                 found |= {"at_work": (more[0], more[1])}
             elif word == "time":
                 found |= {"limit": more[0], "deadline": more[1]}
             elif word == "end":
-                found |= {
-                    "before": (*found["before"], found["at_work"]),
-                    "at_work": None,
-                    "drawn": "",
-                    "deadline": None,
-                }
+                before.append(found["at_work"])
+                found |= {"at_work": None, "drawn": "", "deadline": None}
             elif word == "open":
                 found |= {"is_open": True, "deadline": None}
             else:
                 found[word] = more[0]
-        return cls(**found)
+        return cls(before=tuple(before), **found)
 
 
 def _words(path: Path) -> Iterator[list[Any]]:

@@ -184,6 +184,8 @@ def test_bench_times_a_users_kernel_on_the_layers_of_a_users_model(tmp_path: Pat
         (("--part", "layers", "--device", "cpu"), "name one with --backend"),
         (("--tp", "2"), "name its configuration with --model CONFIG_JSON"),
         (("--model", "no-such.json"), "no-such.json"),
+        (("--picture", "bench.gif"), "name a file that ends in .svg or .png"),
+        (("--picture", "no/such/folder/bench.svg"), "name a file in a folder that exists"),
     ],
 )
 def test_what_cannot_be_timed_is_answered_with_a_sentence(

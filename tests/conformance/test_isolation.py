@@ -20,10 +20,11 @@ from conformance.hooks import Key
 from conformance.isolation import inquest
 from conformance.isolation.alone import Ran
 from conformance.isolation.canary import ask_canary
+from conformance.isolation.controller import Worker
 from conformance.isolation.death import Death, explain_death, place_of
 from conformance.isolation.diary import Diary, Page
 from conformance.isolation.inquest import Inquest, Ruling
-from conformance.isolation.limits import limit_of
+from conformance.isolation.limits import GRACE, limit_of
 from conformance.records import read_report
 
 HERE = Path(__file__).parent.parent
@@ -119,6 +120,21 @@ def test_a_crash_is_where_the_thread_stood_that_crashed_and_a_hang_where_the_ker
     )
     assert place_of(f"Thread 0x2:\n{calling}Current thread 0x1:\n{other}") == " at queue.py:5 in wait"
     assert place_of("") == ""
+
+
+def test_a_worker_is_late_once_its_diary_is_silent_beyond_its_time(tmp_path: Path) -> None:
+    gateway = SimpleNamespace(_rinfo=lambda: SimpleNamespace(pid=0))
+    worker = Worker(SimpleNamespace(gateway=gateway), tmp_path / "diary")
+    before_it_writes = [worker.is_late(), worker.is_late()]
+    diary = Diary(tmp_path / "diary")
+    diary.note("begin", *KEYS[0])
+    diary.note("time", 1.0, time.monotonic() - GRACE - 1)
+    looks = [worker.is_late(), worker.is_late()]
+    diary.note("end")
+
+    assert before_it_writes == [False, False]
+    assert looks == [False, True]
+    assert [worker.is_late(), worker.is_late()] == [False, False]
 
 
 @pytest.mark.parametrize(
