@@ -53,16 +53,22 @@ def run_case(assignment: Assignment, *, seed: int, device: torch.device) -> Case
         return _run(assignment, seed=seed, device=device).record
 
 
+def judgement_of(assignment: Assignment, *, seed: int, device: torch.device) -> Judgement:
+    """Build, call, judge, and no word on what is wrong and where, which takes most of the time of a failure."""
+    declined = decline(assignment, device)
+    return declined or _settled(assignment, _performed(_trial(assignment, seed, device)))
+
+
 def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
     started = time.perf_counter()
     declined = decline(assignment, device)
     if declined is not None:
         return Run(assignment.record(declined))
-    trial = Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
+    trial = _trial(assignment, seed, device)
     finding = _performed(trial)
     seconds = round(time.perf_counter() - started, 4)
     record = assignment.record(
-        settled(finding.judgement, assignment.declined),
+        _settled(assignment, finding),
         **described(trial, finding),
         computed=finding.output is not None and finding.output.numel() > 0 and assignment.is_of_interest,
         seconds=seconds,
@@ -71,6 +77,14 @@ def _run(assignment: Assignment, *, seed: int, device: torch.device) -> Run:
         deterministic=assignment.repeats_bits,
     )
     return Run(record, finding.output)
+
+
+def _trial(assignment: Assignment, seed: int, device: torch.device) -> Trial:
+    return Trial(assignment, evidence_for(assignment.case, seed=seed, device=device))
+
+
+def _settled(assignment: Assignment, finding: Finding) -> Judgement:
+    return settled(finding.judgement, assignment.declined)
 
 
 def _performed(trial: Trial) -> Finding:

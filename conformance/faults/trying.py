@@ -10,7 +10,7 @@ import torch
 from cases.case import parse_product
 from conformance.assignment import Assignment
 from conformance.backends.protocol import Backend
-from conformance.execute import run_case
+from conformance.execute import judgement_of
 from conformance.faults import FAULTS, HONEST
 from conformance.faults.declared import declared
 from conformance.probe import probe
@@ -45,11 +45,11 @@ def kills(
             if name in found:
                 continue
             before = surroundings(where)
-            record = run_case(Assignment.of(case, backends[name], platform), seed=0, device=where)
+            judgement = judgement_of(Assignment.of(case, backends[name], platform), seed=0, device=where)
             # What some faults change must spoil no verdict but their own.
             put_back(before)
-            if record.verdict == "failed":
-                found[name] = Kill(record.reason, text)
+            if judgement.verdict == "failed":
+                found[name] = Kill(judgement.reason, text)
                 if len(found) == enough:
                     return found
     return found
