@@ -88,12 +88,13 @@ def _refuse_what_only_looks_callable(kernel: Any) -> None:
 
 def _check(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> None:
     """Raise MisfitError where something is not given that has to be, on one side or the other."""
-    if OUT_DTYPE not in _flat(given):
-        raise MisfitError("takes no out_dtype, and results of several dtypes are asked for")
     required = {p.name for p in parameters.values() if p.default is p.empty and _is_one(p)}
+    missing = [name for name in parameters if name in required - given.keys()]
+    if OUT_DTYPE not in _flat(given):
+        hint = f" (if {missing[0]} is one, give it that name)" if missing else ""
+        raise MisfitError(f"takes no out_dtype{hint}, and results of several dtypes are asked for")
     if OUT in required:
         raise MisfitError("asks for an out, which most calls have none for: give it the default None")
-    missing = [name for name in parameters if name in required - given.keys()]
     if missing:
         raise MisfitError(f"asks for {', '.join(missing)} as well, which nobody hands over: give it a default")
 

@@ -288,7 +288,8 @@ def test_functions_are_called_as_names_of_backends_are(name: str, expected: str)
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        (lambda A, B, As, Bs: A, "takes no out_dtype"),
+        (lambda A, B, As, Bs: A, "takes no out_dtype, and"),
+        (lambda A, B, As, Bs, o: A, "takes no out_dtype (if o is one, give it that name), and"),
         (lambda A, B, out_dtype: A, "does not take the four operands A, B, As, Bs"),
         (lambda A, B, As, Bs, bias, out_dtype: A, "asks for bias as well, which nobody hands over"),
         (lambda A, B, As, Bs, out, out_dtype: A, "asks for an out, which most calls have none for"),
