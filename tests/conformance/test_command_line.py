@@ -160,27 +160,6 @@ def test_nothing_selected_is_inconclusive(tmp_path: Path) -> None:
     assert (done.returncode, "INCONCLUSIVE" in done.stderr) == (4, True)
 
 
-def test_workers_change_no_verdict_and_no_digest(tmp_path: Path) -> None:
-    selection = ("--profile", "quick", "-k", "m5 or m3-n16")
-    for name, more in (("one", ()), ("two", ("-n", "2"))):
-        conformance("run", *selection, *more, "--device", "cpu", "--report", name, cwd=tmp_path)
-
-    one, two = (sorted(_timeless(tmp_path / name), key=str) for name in ("one", "two"))
-    footers = [{**lines_of(tmp_path / name)[-1], "seconds": {}} for name in ("one", "two")]
-    assert len(one) > 50
-    assert one == two
-    assert footers[0] == footers[1]
-
-
-OF_BITS = ("output_digest", "holds", "detail", "worst_ulp", "worst_at", "rel_diff", "err_over_bound")
-"""What sums that threads share do not repeat."""
-
-
-def _timeless(report: Path) -> list[dict[str, object]]:
-    cases = [{**line, "seconds": 0} for line in lines_of(report) if line["kind"] == "case"]
-    return [{k: v for k, v in line.items() if line["deterministic"] or k not in OF_BITS} for line in cases]
-
-
 def test_list_prints_every_planned_id_once(tmp_path: Path) -> None:
     done = conformance("list", "--profile", "quick", cwd=tmp_path)
 
