@@ -43,6 +43,7 @@ def sections(profile: Profile = "standard") -> dict[str, tuple[Case, ...]]:
     return found
 
 
+@lru_cache(maxsize=8)
 def plan(profile: Profile = "standard") -> tuple[Case, ...]:
     """The cases of ``profile``, without repeats, those with the same input bytes next to one another."""
     by_inputs: dict[str, list[Case]] = {}

@@ -99,7 +99,7 @@ class Request:
                 return model_cases(read_model(self.model), self.tp, self.profile)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        return plan(self.profile)  # type: ignore[arg-type]
+        return plan(self.profile)
 
     def chosen_quantisations(self) -> tuple[QuantCase, ...]:
         """The cases for quantisers, named one by one or those of the profile."""
