@@ -6,19 +6,18 @@ are collected.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance import spreading
 from conformance.collecting import MODULE, HiddenModule, SuiteModule, is_ours, located, names_us
 from conformance.errors import UsageError
 from conformance.isolation.roles import GUARD, guard, is_isolated, is_worker, isolate
 from conformance.phases import STOPWATCH
-from conformance.processors import share_among, wait_politely
+from conformance.processors import wait_politely
 from conformance.pytest_options import add_options, are_given, request_of
 from conformance.siblings import hidden_by_ours
 
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 SESSION: pytest.StashKey[Session] = pytest.StashKey()
 REPORTER: pytest.StashKey[Reporter] = pytest.StashKey()
 RECORD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-ENVIRONMENT = "conformance_environment"
-"""What a worker is told to set before it looks at its device."""
 
 CHECKS = {
     "numerics": "a product is owed and its values are judged",
@@ -46,10 +43,11 @@ CHECKS = {
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Let plugins hear the plan and every record."""
+    """Let plugins hear the plan and every record, and add the part that minds workers."""
     from conformance import hooks
 
     pluginmanager.add_hookspecs(hooks)
+    pluginmanager.register(spreading, spreading.__name__)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,8 +65,7 @@ def session_of(config: pytest.Config) -> Session:
 
             if is_worker(config):
                 about: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
-                os.environ.update(about.get(ENVIRONMENT, {}))
-                share_among(int(about["workercount"]))
+                spreading.settle_in(about)
             config.stash[SESSION] = Session.open(request)
         except UsageError as error:
             if GUARD in config.stash:
@@ -102,20 +99,6 @@ def _deselect(config: pytest.Config) -> None:
 
     told = Deselecting.told(config.workerinput)  # type: ignore[attr-defined]
     config.pluginmanager.register(told, "conformance-deselecting")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Give a worker one of the devices of this machine; a single one has the first, as a run without workers has.
-
-    Kernels are not imported for that, and what is wrong with the device that is named the worker says itself.
-    """
-    if is_isolated(node.config) and node.workerinput["workercount"] > 1:
-        from conformance.devices import settings_for
-
-        number = int(node.gateway.id.removeprefix("gw"))
-        with contextlib.suppress(UsageError):
-            node.workerinput[ENVIRONMENT] = settings_for(number, node.config.option.conformance_device, os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)

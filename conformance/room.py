@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import torch
 
 from cases import Problem
 from conformance.devices import give_back_memory
+from conformance.memory import free_memory
 
 PER_CODE, PER_RESULT = 8, 12
 """Bytes that building an operand takes at its peak, and those that a result, its poison and its comparison take."""
@@ -30,6 +29,4 @@ def _free(device: torch.device) -> int | None:
     if device.type == "cuda":
         give_back_memory(device)
         return int(torch.cuda.mem_get_info(device)[0])
-    if device.type == "cpu" and "SC_AVPHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    return free_memory() if device.type == "cpu" else None

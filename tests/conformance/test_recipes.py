@@ -21,7 +21,8 @@ from conformance.shards.share import Shard
 
 ROOT = Path(__file__).parent.parent.parent
 RECIPES = ROOT / "docs" / "ci"
-FILES = sorted(path.name for path in RECIPES.iterdir())
+FILES = sorted(path.name for path in RECIPES.glob("*.yml"))
+JOB_ARRAY = RECIPES / "job-array.sbatch"
 COMMANDS = typer.main.get_group(app).commands
 OURS = ("conformance", "pytest", "tox")
 GITHUB, GITLAB = [name for name in FILES if not name.startswith("gitlab")], "gitlab-ci.yml"
