@@ -94,7 +94,7 @@ def _located(problem: Problem, evidence: Evidence, out: Tensor, wrong: Tensor) -
     located = locate(wrong)
     if problem.has_whole_scales:
         return located
-    guilty = guilty_block(honest(present(evidence.operands), problem), evidence.expectation(None), out, wrong)
+    guilty = guilty_block(honest(present(evidence.operands), problem), out, wrong)
     if guilty is None:
         return located
     where = f"{located.where}, off by {guilty[1]:.3g} times the product of K block {guilty[0]}"

@@ -13,7 +13,7 @@ from conformance.diagnosis.reading import Memory, Reading, honest
 from conformance.diagnosis.suspects import Suspect, suspects
 from conformance.diagnosis.variants import candidates
 from conformance.presentation import Presented
-from reference import SM90, Arithmetic, Expectation, expect, round_to
+from reference import SM90, Arithmetic, round_to
 from reference.emulate import emulate_plans
 from reference.splitk import plans, same_bits
 
@@ -151,17 +151,13 @@ class _WithinBound(_Comparison):
 
     def tells(self, reading: Reading, specimen: Specimen) -> bool:
         """A reading whose bound holds the right values as well (it is endless where scales are) tells nothing."""
-        right = round_to(self._expect(self.right).exact, specimen.out.dtype)
+        right = round_to(self.right.expected(self.arithmetic).exact, specimen.out.dtype)
         return not any(_mostly(match[specimen.wrong]) for _, match in self.matches(reading, right))
-
-    def _expect(self, reading: Reading) -> Expectation:
-        scales = reading.sa.t(), reading.sb.t()
-        return expect(reading.A, reading.B, *scales, recipe="1x128-1x128", arithmetic=self.arithmetic)
 
     def matches(self, reading: Reading, out: Tensor) -> Iterator[tuple[int | None, Tensor]]:
         if reading.chunks is not None:
             return
-        expectation = self._expect(reading)
+        expectation = reading.expected(self.arithmetic)
         ends = (expectation.exact + side * expectation.error for side in (-1, 1))
         low, high = (reading.store(end.float(), out.dtype).double() for end in ends)
         value = out.double()

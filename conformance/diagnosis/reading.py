@@ -10,6 +10,7 @@ from torch import Tensor
 
 from cases import Problem
 from conformance.presentation import Presented
+from reference import Arithmetic, Expectation, expect
 from reference.blocks import BLOCK, recipe_of
 from reference.tiles import scales_by_row
 
@@ -38,6 +39,11 @@ class Reading:
     def at(self, rows: Tensor, cols: Tensor) -> Reading:
         """The reading of those rows and columns of the result alone."""
         return replace(self, A=self.A[rows], B=self.B[cols], sa=self.sa[:, rows], sb=self.sb[:, cols])
+
+    def expected(self, arithmetic: Arithmetic | None = None) -> Expectation:
+        """The exact result, and how far a kernel of ``arithmetic`` (None: any) may be away from it."""
+        scales = self.sa.t(), self.sb.t()
+        return expect(self.A, self.B, *scales, recipe="1x128-1x128", arithmetic=arithmetic)
 
 
 @dataclass(frozen=True)
