@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -29,6 +30,9 @@ class ReportLostError(Exception):
 def check_folder(folder: Path) -> None:
     """Raise UsageError where no report can be written to ``folder``; what is there stays, and nothing comes to it."""
     try:
+        if (folder / FILE).exists() and not (folder / FILE).is_file():
+            # A pipe that nobody reads would hold the run up for ever.
+            raise OSError(errno.EEXIST, f"{FILE} there is no file")
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         is_new = not (folder / FILE).exists()
         folder.mkdir(parents=True, exist_ok=True)

@@ -323,13 +323,16 @@ def test_a_report_that_vanishes_is_not_green(
     assert "INCONCLUSIVE: the folder " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["file", "folder in its place", "below a file"])
+@pytest.mark.parametrize("kind", ["file", "folder in its place", "below a file", "pipe in its place"])
 def test_a_report_that_cannot_begin_is_misuse(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from conformance.cli import main
 
     places = {"file": tmp_path / "file", "folder in its place": tmp_path, "below a file": tmp_path / "file" / "x"}
+    places["pipe in its place"] = tmp_path / "piped"
+    (tmp_path / "piped").mkdir()
+    os.mkfifo(tmp_path / "piped" / "report.jsonl")
     (tmp_path / "file").write_text("")
     (tmp_path / "report.jsonl").mkdir()
     monkeypatch.setattr(sys, "argv", ["conformance", "run", "--case", CASES[0], "--report", str(places[kind])])
