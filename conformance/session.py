@@ -18,6 +18,7 @@ from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import Ledger
 from conformance.generated import Drawing
 from conformance.probe import Platform, driver_version, parse_device, probe
+from conformance.recorded import check_recordings
 from conformance.request import Request
 from conformance.shards.share import Key, Work
 from conformance.subjects.found import load_linears, load_quantisers
@@ -53,6 +54,7 @@ class Session:
         platform = probe(device)
         session = cls(request, device, platform, *_subjects(request, platform))
         # Asks every subject all that it can be asked beforehand, so that a mistake in it is found now.
+        check_recordings()
         _ = session.ledger, session.assignments, session.tasks, [subject.describe() for subject in session.subjects]
         return session
 

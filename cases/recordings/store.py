@@ -1,4 +1,4 @@
-"""Reading and writing recordings."""
+"""What a recording is, and how recordings are written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,14 @@ from cases.case import Case, parse_product
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from cases.operands import Operands
+
 SCHEMA = 1
 FOLDER = Path(__file__).parent
+
+
+class RecordingError(ValueError):
+    """A file of recordings that cannot be believed. The message is one sentence that a person can act on."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,30 @@ class Recording:
         """The case whose operands were multiplied."""
         return parse_product(self.id)
 
+    def operands(self) -> Operands:
+        """The operands that were multiplied. Raises RecordingError where they no longer have the recorded digest."""
+        from cases.operands import build_operands
+
+        operands = build_operands(self.case, seed=self.seed)
+        if operands.digest != self.input_digest:
+            raise RecordingError(
+                f"the recording of {self.id} was made with operands of digest {self.input_digest!r}, and they have "
+                f"{operands.digest!r} here: record it anew with `conformance record`"
+            )
+        return operands
+
     def tensor(self) -> Tensor:
-        """The recorded output [M, N] in its dtype, on the CPU."""
+        """The recorded output [M, N] in its dtype, on the CPU. Raises RecordingError for bytes that are none."""
         import torch
 
         problem = self.case.problem
-        raw = bytearray(zlib.decompress(base64.b64decode(self.output)))
-        return torch.frombuffer(raw, dtype=problem.out_dtype).reshape(problem.m, problem.n)
+        try:
+            raw = bytearray(zlib.decompress(base64.b64decode(self.output, validate=True)))
+            return torch.frombuffer(raw, dtype=problem.out_dtype).reshape(problem.m, problem.n)
+        except (ValueError, RuntimeError, zlib.error) as error:
+            raise RecordingError(
+                f"the recording of {self.id} has no output [{problem.m}, {problem.n}]: {error}"
+            ) from None
 
 
 def pack(output: Tensor) -> str:
@@ -75,21 +97,3 @@ def save_recordings(path: Path, provenance: Provenance, recordings: Iterable[Rec
     """Write one file of recordings."""
     document = {"schema": SCHEMA, "provenance": asdict(provenance), "recordings": [asdict(r) for r in recordings]}
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-
-
-@cache
-def load_recordings(folder: Path = FOLDER) -> tuple[tuple[Provenance, tuple[Recording, ...]], ...]:
-    """All recordings in ``folder``, with their provenance, in the order of their file names."""
-    return tuple(_read(path) for path in sorted(folder.glob("*.json")))
-
-
-def _read(path: Path) -> tuple[Provenance, tuple[Recording, ...]]:
-    document = json.loads(path.read_text(encoding="utf-8"))
-    rows = (Recording(**{**row, "pins": tuple(row["pins"])}) for row in document["recordings"])
-    return Provenance(**document["provenance"]), tuple(rows)
-
-
-@cache
-def recorded_libraries() -> frozenset[tuple[str, str]]:
-    """(architecture, cuBLAS version) pairs that recordings exist for."""
-    return frozenset((provenance.arch, provenance.cublas) for provenance, _ in load_recordings())

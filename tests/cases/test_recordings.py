@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from cases.operands import build_operands
-from cases.recordings import Provenance, Recording, load_recordings, recorded_libraries, save_recordings
+from cases.recordings import Provenance, Recording, RecordingError, load_recordings, recorded_libraries, save_recordings
 from cases.recordings.store import FOLDER, pack
+from conformance import recorded
 from conformance.diagnosis.variants import variations
+from conformance.errors import UsageError
+from conformance.request import Request
+from conformance.session import Session
 from reference import SM90, Arithmetic, emulate_block_scaled_mm, infer_split_k
 from reference.splitk import same_bits
 
@@ -22,7 +29,7 @@ PARAMETERS = ("group", "fraction_bits", "alignment", "normalisation", "promotion
 
 def replayed(recording: Recording, arithmetic: Arithmetic = SM90, *, plan: int | None = None) -> torch.Tensor:
     problem = recording.case.problem
-    operands = build_operands(recording.case, seed=recording.seed)
+    operands = recording.operands()
     return emulate_block_scaled_mm(
         *operands.tensors,
         recipe=problem.recipe,
@@ -34,7 +41,6 @@ def replayed(recording: Recording, arithmetic: Arithmetic = SM90, *, plan: int |
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: f"{r.backend}/{r.id}")
 def test_the_model_replays_every_recorded_bit(recording: Recording) -> None:
-    assert build_operands(recording.case, seed=recording.seed).digest == recording.input_digest
     assert bool(same_bits(replayed(recording), recording.tensor()).all())
 
 
@@ -54,7 +60,7 @@ def test_the_scale_order_of_each_recipe_is_pinned(recipe: str) -> None:
 
 def test_the_split_is_pinned() -> None:
     recording = min((r for r in RECORDINGS if r.plan != r.case.problem.k_blocks), key=lambda r: r.case.problem.macs)
-    operands = build_operands(recording.case, seed=recording.seed).tensors
+    operands = recording.operands().tensors
 
     fit = infer_split_k(*operands, recording.tensor())
 
@@ -116,3 +122,63 @@ def test_a_recording_survives_the_file(tmp_path: Path) -> None:
     assert (read_provenance, read) == (provenance, recording)
     assert bool(same_bits(read.tensor(), output).all())
     assert replace(read, output="") != recording
+
+
+SMALLEST = min(RECORDINGS, key=lambda r: r.case.problem.macs)
+
+
+def test_a_recording_of_other_operands_is_not_replayed() -> None:
+    with pytest.raises(RecordingError, match=rf"with operands of digest '0000', .*{SMALLEST.input_digest}"):
+        replace(SMALLEST, input_digest="0000").operands()
+    with pytest.raises(RecordingError, match="record it anew"):
+        replace(SMALLEST, seed=SMALLEST.seed + 1).operands()
+
+
+@pytest.mark.parametrize("output", ["", "%", "AAAA", pack(torch.zeros(3)), SMALLEST.output[:-8]])
+def test_bytes_that_are_no_output_are_one_sentence(output: str) -> None:
+    with pytest.raises(RecordingError, match="has no output"):
+        replace(SMALLEST, output=output).tensor()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.pop("schema"), "it has no 'schema'"),
+        (lambda d: d.update(schema=2), "its schema is 2, not 1"),
+        (lambda d: d["provenance"].pop("cublas"), "'cublas'"),
+        (lambda d: d["provenance"].update(arch=None), "None is no arch"),
+        (lambda d: d.update(recordings={"id": 1}), "cannot be read"),
+        (lambda d: d["recordings"][0].update(id="gemm/x"), "'gemm/x' is no case id"),
+        (lambda d: d["recordings"][0].update(seed="0"), "'0' is no seed"),
+        (lambda d: d["recordings"][0].update(more=1), "'more'"),
+    ],
+)
+def test_a_file_that_is_no_recordings_is_one_sentence(
+    change: Callable[[Any], Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = json.loads(min(FOLDER.glob("*.json")).read_text(encoding="utf-8"))
+    document["recordings"] = document["recordings"][:1]
+    change(document)
+    (tmp_path / "one.json").write_text(json.dumps(document), encoding="utf-8")
+
+    with pytest.raises(RecordingError) as caught:
+        load_recordings(tmp_path)
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("the recordings in 'one.json' cannot be read (")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", "\ud800".encode("utf-8", "surrogatepass"), "[" * 100_000])
+def test_a_text_that_is_no_recordings_is_one_sentence(text: str | bytes, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_bytes(text.encode() if isinstance(text, str) else text)
+
+    with pytest.raises(RecordingError, match="take the file out of "):
+        load_recordings(tmp_path)
+
+
+def test_no_session_begins_with_recordings_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RecordingError("the recordings in 'x.json' cannot be read")
+
+    monkeypatch.setattr(recorded, "recorded_libraries", broken)
+    with pytest.raises(UsageError, match=r"'x\.json' cannot be read"):
+        Session.open(Request(device="cpu", cases=(SMALLEST.id,)))
