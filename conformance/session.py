@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cases.scenarios import PLAIN
+from conformance.assigning import assigned
 from conformance.assignment import Assignment
 from conformance.backends.padding import cublas_version
 from conformance.backends.registry import check_names, load_backends
-from conformance.capabilities.asking import asked_once
-from conformance.contract import Absent, Refuse
 from conformance.contract.described import described
 from conformance.deviations.entry import Machine
 from conformance.deviations.ledger import Ledger
@@ -88,17 +86,9 @@ class Session:
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
-        """Every planned case of every backend; the backends of one case stand together, so inputs are built once.
-
-        What is asked for though it is declined stands at the end.
-        """
-        everything = (
-            Assignment.of(case, backend, self.platform)
-            for case in self.request.chosen_cases()
-            for backend in self.backends
-        )
-        # Named one by one, a case is answered whatever it means to the kernel.
-        return asked_once(everything if self.request.cases else _without_repeats(filter(_has_sense, everything)))
+        """Every planned case of every backend, in the order in which they are judged."""
+        cases, named = self.request.chosen_cases(), bool(self.request.cases)
+        return assigned(cases, self.backends, self.platform, named=named)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -180,35 +170,6 @@ def _subjects(request: Request, platform: Platform) -> Subjects:
     found = load_backends(named), load_quantisers(request.quantisers), load_linears(request.linears)
     check_names([subject for kind in found for subject in kind])
     return found
-
-
-def _has_sense(assignment: Assignment) -> bool:
-    """Whether there is anything to try, or to say: what a kernel has never heard of says nothing about it.
-
-    That are recipes that it does not name, and the rules of an API that is not its own.
-    """
-    case = assignment.case
-    is_anothers = case.scenario.kind == "rule" and isinstance(assignment.promise, Absent)
-    return case.problem.recipe in assignment.backend.recipes and not is_anothers
-
-
-def _without_repeats(assignments: Iterable[Assignment]) -> Iterator[Assignment]:
-    """Drop what would only be refused again: a refusal depends on the problem, not on values, layouts or repeats.
-
-    What is compared with the refusal is no repeat of it, and stays once for each problem.
-    """
-    refused: set[tuple[object, ...]] = set()
-    for assignment in assignments:
-        scenario = assignment.case.scenario
-        kept = scenario if scenario.beside_plain else PLAIN
-        key = assignment.backend.name, assignment.case.problem, kept.prefix
-        if not isinstance(assignment.promise, Refuse) or scenario.refuses_by_itself:
-            # A call that is taken for another recipe is one plain call a case: nothing else of it is ours to judge.
-            if not assignment.is_detour or scenario is PLAIN:
-                yield assignment
-        elif key not in refused:
-            refused.add(key)
-            yield replace(assignment, case=replace(assignment.case, scenario=kept))
 
 
 def default_backends(platform: Platform) -> tuple[str, ...]:
