@@ -1,24 +1,24 @@
-"""One parametrised item a planned case, and the record that it ends with."""
+"""One parametrised item a planned case, and the record that it ends with.
+
+Loaded by a process too that hands cases to workers and collects none, so that what needs torch is imported where it is
+used: workers start before that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cases.plan import section_of
-from conformance.assignment import Assignment
-from conformance.contract import Compute, RightOrRefused
-from conformance.execute import run_known
-from conformance.generated import Drawing, run_batch
-from conformance.isolation.guard import believed
-from conformance.planned import PlannedCase
 from conformance.plugin import RECORD, session_of
-from conformance.subjects.task import Task
-from conformance.verdict import CaseRecord
 
-PLANNED = {"assignment": PlannedCase, "drawing": Drawing}
+if TYPE_CHECKING:
+    from conformance.assignment import Assignment
+    from conformance.generated import Drawing
+    from conformance.planned import PlannedCase
+    from conformance.subjects.task import Task
+    from conformance.verdict import CaseRecord
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -39,8 +39,12 @@ def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
 
 
 def _is_placeholder(item: pytest.Item) -> bool:
+    from conformance.generated import Drawing
+    from conformance.planned import PlannedCase
+
+    planned = {"assignment": PlannedCase, "drawing": Drawing}
     parameters = getattr(item, "callspec", None) and item.callspec.params  # type: ignore[attr-defined]
-    return any(not isinstance(value, PLANNED.get(name, object)) for name, value in (parameters or {}).items())
+    return any(not isinstance(value, planned.get(name, object)) for name, value in (parameters or {}).items())
 
 
 def _item(assignment: PlannedCase) -> pytest.param:  # type: ignore[valid-type]
@@ -54,12 +58,17 @@ def _batch(drawing: Drawing) -> pytest.param:  # type: ignore[valid-type]
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Let -k find a case by the section of the plan that it belongs to."""
+    from cases.plan import section_of
+    from conformance.planned import PlannedCase
+
     assignment = getattr(item, "callspec", None) and item.callspec.params.get("assignment")  # type: ignore[attr-defined]
     if isinstance(assignment, PlannedCase):
         item.extra_keyword_matches.add(section_of(assignment.case))
 
 
 def _marks(assignment: PlannedCase) -> Sequence[pytest.MarkDecorator]:
+    from conformance.contract import Compute, RightOrRefused
+
     products = isinstance(assignment.promise, Compute | RightOrRefused)
     names = (assignment.platform.path, "numerics" if products else "contract", *assignment.case.marks)
     return [getattr(pytest.mark, name) for name in names]
@@ -68,6 +77,9 @@ def _marks(assignment: PlannedCase) -> Sequence[pytest.MarkDecorator]:
 @pytest.fixture
 def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> CaseRecord:
     """The case, run and judged. An exception in here is the harness's own fault, so pytest shows it as an error."""
+    from conformance.execute import run_known
+    from conformance.isolation.guard import believed
+
     session = session_of(request.config)
     with believed(session.device, alone=assignment.needs_room):
         record = run_known(assignment, session.ledger, seed=session.seed, device=session.device).record
@@ -78,6 +90,9 @@ def record(assignment: Assignment | Task, request: pytest.FixtureRequest) -> Cas
 @pytest.fixture
 def batch_record(drawing: Drawing, request: pytest.FixtureRequest) -> CaseRecord:
     """A batch of generated cases, run, judged and shrunk."""
+    from conformance.generated import run_batch
+    from conformance.isolation.guard import believed
+
     session = session_of(request.config)
     with believed(session.device):
         record = run_batch(drawing, session.ledger, seed=session.seed, device=session.device)

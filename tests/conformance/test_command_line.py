@@ -237,6 +237,7 @@ def test_what_describes_nothing_is_one_sentence(arguments: tuple[str, ...], said
     "code",
     [
         "import conformance.plugin",
+        "import conformance.suite.conftest",
         "import cases",
         "import conformance.cli",
         "import conformance.html.page, conformance.html.comparison, jinja2",

@@ -92,7 +92,7 @@ def test_markers_select_by_path_and_check(pytester: pytest.Pytester, marker: str
 def test_a_session_that_is_cut_short_accounts_for_every_case(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
-        import conformance.suite.conftest as suite
+        import conformance.execute as suite
         calls = []
         original = suite.run_known
         def interrupted(*args, **kwargs):
